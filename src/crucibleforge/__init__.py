@@ -1,0 +1,1 @@
+"""CrucibleForge: benchmark the language models you run or rent."""

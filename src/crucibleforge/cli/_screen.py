@@ -1,0 +1,37 @@
+"""Text for people and JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+import msgspec
+
+
+def say(text: str) -> None:
+    """A line to stderr: progress, notices, anything that is not the data asked for."""
+    click.echo(text, err=True)
+
+
+def print_json(value: Any) -> None:
+    """A value to stdout as indented JSON."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Columns as wide as their widest cell, two spaces apart; readable without colour and when piped."""
+    lines = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    lines.insert(1, ["-" * width for width in widths])
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `12 min` or `3 h 20 min`."""
+    if seconds < 90:  # noqa: PLR2004 - below this a count of seconds reads better
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"  # noqa: PLR2004

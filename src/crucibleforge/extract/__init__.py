@@ -1,0 +1,5 @@
+"""From the text of a reply to an answer. Nothing here sees the expected answer, so nothing can search for it.
+
+Every function takes text of unknown intent: it is total, needs time linear in the text, and is capped. What does
+not parse as a whole is no answer; nothing is repaired or guessed.
+"""

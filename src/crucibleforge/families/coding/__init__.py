@@ -1,0 +1,1 @@
+"""Write a function; marked by running it."""

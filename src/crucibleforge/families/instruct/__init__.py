@@ -1,0 +1,1 @@
+"""Say exactly what was asked for, in exactly that form."""

@@ -1,0 +1,1 @@
+"""Find, follow and add up facts in a long text."""

@@ -1,0 +1,1 @@
+"""Find one exact number."""

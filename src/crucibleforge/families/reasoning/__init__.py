@@ -1,0 +1,1 @@
+"""Find the one arrangement that fits every clue."""

@@ -1,0 +1,1 @@
+"""Call the right tools with the right arguments."""

@@ -1,0 +1,60 @@
+"""Apply a case's grader to a dialogue's replies. Pure: whoever has a sandbox passes it in as `run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+import msgspec
+
+from crucibleforge import plugins
+from crucibleforge.graders import ByReading, ByRunning, Grader, Replies
+from crucibleforge.types import Case, Finding, Program, Ran, Reply
+
+
+def mark(case: Case, replies: Replies, run: Callable[[Program], Ran]) -> tuple[Finding, str, str]:
+    """Decide about one dialogue.
+
+    Returns:
+        The finding, the grader as `name@version`, and the level of isolation under which code ran ("" if none did).
+    """
+    grader: Grader = plugins.find("graders", case.grading.grader)
+    finding, isolation = _find(grader, case, replies, run)
+    return _explained(finding, replies[-1]), f"{grader.name}@{grader.version}", isolation
+
+
+def _find(grader: Grader, case: Case, replies: Replies, run: Callable[[Program], Ran]) -> tuple[Finding, str]:
+    last = replies[-1]
+    if not last.text.strip() and not last.tool_calls and not any(reply.tool_calls for reply in replies):
+        return _nothing(last), ""
+    match grader:
+        case ByReading():
+            return grader.find(case, replies), ""
+        case ByRunning():
+            program = grader.program(case, replies)
+            if isinstance(program, Finding):
+                return program, ""
+            ran = run(program)
+            return grader.conclude(case, ran), ran.isolation
+        case _:
+            assert_never(grader)
+
+
+def _nothing(last: Reply) -> Finding:
+    if last.finish == "content_filter":
+        return Finding("refused", 0.0, "the server's content filter stopped the reply")
+    if last.finish == "length":
+        return Finding("truncated", 0.0, "no answer in reply")
+    why = "empty reply, stopped inside its reasoning" if last.reasoning else "empty reply"
+    return Finding("unanswered", 0.0, why)
+
+
+def _explained(finding: Finding, last: Reply) -> Finding:
+    """A cut reply that does not pass is `truncated`, and says where it was cut."""
+    if last.finish != "length" or finding.outcome == "pass":
+        return finding
+    tokens = last.usage.completion_tokens
+    cut = "TRUNCATED" if tokens is None else f"TRUNCATED at {tokens} tokens"
+    if last.usage.reasoning_tokens:
+        cut += f" ({last.usage.reasoning_tokens} reasoning tokens)"
+    return msgspec.structs.replace(finding, outcome="truncated", why=f"{cut}; {finding.why}" if finding.why else cut)

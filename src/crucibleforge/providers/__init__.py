@@ -1,0 +1,52 @@
+"""Where replies come from. A provider is a module with a constant `PROVIDER` that satisfies `Provider`."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from crucibleforge.types import Reply, Request, Served, Target
+
+
+class Probe(Struct, frozen=True):
+    """What a provider's server answers before any model is asked.
+
+    `needs_key`: it is there but wants an API key. `models` are the ids that it offers, empty when it does not say.
+    `detail` explains any state but `up`.
+    """
+
+    state: Literal["up", "needs_key", "down"]
+    models: tuple[str, ...] = ()
+    detail: str = ""
+
+
+class Session(Protocol):
+    """An opened target."""
+
+    served: Served
+
+    async def ask(self, request: Request) -> Reply:
+        """One request, one reply, no retry.
+
+        Raises:
+            Trouble: there is no complete reply, and it is not the model's doing.
+        """
+        ...
+
+
+class Provider(Protocol):
+    """Opens targets of one kind."""
+
+    def open(self, target: Target) -> AbstractAsyncContextManager[Session]:
+        """Make a target ready to be asked; leaving the context puts everything back.
+
+        Raises:
+            InputError: it cannot be opened, for a reason that the user can mend.
+        """
+        ...
+
+    async def probe(self, target: Target) -> Probe:
+        """Ask the server how it is, within a few seconds; never raises for a server that is down."""
+        ...

@@ -1,0 +1,44 @@
+"""Mark rows: the grader decides, the sandbox runs what must be run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from crucibleforge.graders._mark import mark
+from crucibleforge.types import Attempt, Case, Program, Ran, Row, Verdict
+
+
+def verdict(case: Case, attempt: Attempt, run: Callable[[Program], Ran]) -> Verdict:
+    """The verdict on an attempt that has its replies. The same attempt always gets the same one."""
+    finding, grader, isolation = mark(case, attempt.replies, run)
+    return Verdict(
+        job=attempt.job,
+        case_hash=attempt.case_hash,
+        outcome=finding.outcome,
+        score=finding.score,
+        why=finding.why,
+        elements=finding.elements,
+        grader=grader,
+        isolation=isolation,
+    )
+
+
+def skipped(row: Row, needed: int, served: int) -> Verdict:
+    """The verdict on a case that does not fit the served context: neither passed nor failed."""
+    return Verdict(
+        job=row.job,
+        case_hash=row.case.hash,
+        outcome="skipped",
+        score=0.0,
+        why=f"needs up to {needed:,} tokens of context, {served:,} served",
+    )
+
+
+def current(case: Case, suite: Sequence[Case]) -> Case:
+    """A stored case with today's marking, where the suite still asks the very same question."""
+    for other in suite:
+        if other.id == case.id and other.hash == case.hash:
+            return msgspec.structs.replace(case, expected=other.expected, grading=other.grading)
+    return case

@@ -1,0 +1,99 @@
+"""A plan: what will be asked of whom, fixed before the first request. Pure, and an estimate of what it takes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from importlib.metadata import version
+from math import ceil
+
+import msgspec
+from msgspec import Struct
+
+from crucibleforge.store.folder import run_id
+from crucibleforge.suite.expand import revision
+from crucibleforge.types import Case, Machine, RunPlan, Selection, Target
+
+FORMAT = 1
+DEFAULT_TOK_PER_S = 30.0
+"""Assumed where no earlier run of the model has told: about what a reader's own GPU gives with a mid-size model."""
+_CHARACTERS_PER_TOKEN = 3.5
+# Prompts are read about this many times faster than answers are written, on CPUs and GPUs alike at batch 1; a guess.
+_PREFILL_FACTOR = 5
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """How a run is done, beyond what is asked of whom."""
+
+    suite: tuple[Case, ...]
+    selection: Selection
+    repeats: int
+    isolation: str
+    machine: Machine
+    created: str
+
+
+class Estimate(Struct, frozen=True, kw_only=True):
+    """What one target's part of a plan takes at most; `cost_usd` None without a price, `minutes` a guess."""
+
+    label: str
+    rows: int
+    prompt_tokens: int
+    completion_tokens: int
+    tok_per_s: float
+    is_measured: bool
+    minutes: float
+    cost_usd: float | None
+
+
+def make(targets: Sequence[Target], cases: Sequence[Case], settings: Settings) -> RunPlan:
+    """The plan for these targets and cases; its key is the same whenever the same would be asked."""
+    hashes = {case.id: case.hash for case in cases}
+    asked = msgspec.json.encode((FORMAT, [target.identity for target in targets], hashes, settings.repeats))
+    key = hashlib.sha256(asked).hexdigest()[:8]
+    return RunPlan(
+        v=FORMAT,
+        id=run_id(settings.created, [target.label for target in targets], key),
+        key=key,
+        created=settings.created,
+        revision=revision(settings.suite),
+        targets=tuple(targets),
+        case_hashes=hashes,
+        repeats=settings.repeats,
+        selection=settings.selection,
+        isolation=settings.isolation,
+        version=version("crucibleforge"),
+        machine=settings.machine,
+    )
+
+
+def estimate(target: Target, cases: Sequence[Case], repeats: int, tok_per_s: float | None) -> Estimate:
+    """An upper bound in tokens and money, a guess in minutes.
+
+    Every reply is taken to use its whole budget; `tok_per_s` is the speed of an earlier run, None without one.
+    """
+    prompt = repeats * sum(_prompt_tokens(case) for case in cases)
+    completion = repeats * sum(case.dialogue.max_tokens * case.dialogue.max_rounds for case in cases)
+    speed = tok_per_s or DEFAULT_TOK_PER_S
+    seconds = (completion / speed + prompt / (speed * _PREFILL_FACTOR)) / target.concurrency
+    cost = None
+    if target.price:
+        cost = (prompt * target.price.input + completion * target.price.output) / 1e6
+    return Estimate(
+        label=target.label,
+        rows=repeats * len(cases),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        tok_per_s=speed,
+        is_measured=tok_per_s is not None,
+        minutes=seconds / 60,
+        cost_usd=cost,
+    )
+
+
+def _prompt_tokens(case: Case) -> int:
+    """Tokens sent over all rounds; each round sends the opening again."""
+    opening = sum(len(message.content) for message in case.dialogue.messages)
+    opening += len(msgspec.json.encode(case.dialogue.tools)) if case.dialogue.tools else 0
+    later = sum(len(turn) for turn in case.dialogue.turns) + sum(len(a.result) for a in case.dialogue.answers)
+    return ceil((opening * case.dialogue.max_rounds + later) / _CHARACTERS_PER_TOKEN)

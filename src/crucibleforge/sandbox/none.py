@@ -1,0 +1,15 @@
+"""No protection: the driver as an ordinary process of the user. Only limits, and an empty environment and folder."""
+
+from __future__ import annotations
+
+import sys
+
+from crucibleforge.sandbox import Sandbox, SandboxKind
+from crucibleforge.sandbox._driven import DRIVER, Driven, Launch
+
+
+def _open() -> Sandbox:
+    return Driven(Launch((sys.executable, "-I", "-S", "-B", "-c", DRIVER), scratch=True), "none")
+
+
+SANDBOX = SandboxKind(name="none", protects=False, open=_open)

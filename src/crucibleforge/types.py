@@ -1,0 +1,479 @@
+"""The nouns of CrucibleForge: frozen, typed, and all that crosses a border between modules.
+
+No behaviour lives here beyond names that a value can answer about itself. JSON values (`expected`, tool
+arguments, program inputs) are `Any`: they are whatever JSON can say.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+Level = Literal["easy", "medium", "hard"]
+LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
+
+Outcome = Literal["pass", "fail", "partial", "refused", "truncated", "unanswered", "pending", "skipped"]
+"""Why a row counts as it does. `pending`: a judge owes it. `skipped`: it does not fit the served context."""
+
+Finish = Literal["stop", "length", "tool_calls", "content_filter", "unknown"]
+
+FailureKind = Literal["transport", "timeout", "overload", "auth", "rejected", "context", "protocol", "wrong_model"]
+"""What went wrong that is not the model's doing. `context`: the prompt does not fit the served window."""
+
+
+class ToolCall(Struct, frozen=True):
+    """A call as the model wrote it; `arguments` is JSON text that may be broken."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(Struct, frozen=True, omit_defaults=True):
+    """One message of a chat; `tool_call_id` is set on role `tool` only."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+
+
+class Tool(Struct, frozen=True):
+    """A function that the model may call; `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ToolAnswer(Struct, frozen=True):
+    """What the scripted world says to a call with just these arguments."""
+
+    name: str
+    arguments: dict[str, Any]
+    result: str
+
+
+class Dialogue(Struct, frozen=True, omit_defaults=True):
+    """Everything that is sent to the model for one case.
+
+    `messages` opens; each of `turns` is a further user message, sent after a reply without tool calls. With
+    `answers` the calls of a reply are answered and the model goes on; without them a call ends the dialogue.
+    `max_rounds` bounds the number of requests, `max_tokens` each reply.
+    """
+
+    messages: tuple[Message, ...]
+    max_tokens: int
+    turns: tuple[str, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    answers: tuple[ToolAnswer, ...] = ()
+    max_rounds: int = 1
+
+
+class Needs(Struct, frozen=True, omit_defaults=True):
+    """What a case asks of server and machine; `context_tokens` is an upper estimate, prompt and reply together."""
+
+    context_tokens: int
+    tools: bool = False
+    sandbox: bool = False
+    judge: bool = False
+
+
+class Grading(Struct, frozen=True):
+    """Which grader marks a case, with its settings (JSON values)."""
+
+    grader: str
+    settings: dict[str, Any]
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """One question, complete: it can be asked and marked without its family's code.
+
+    `id` is `category/family/level.index`. `hash` covers the dialogue alone, so a mended grader or gold answer
+    leaves stored replies valid. `expected` is never sent to the model.
+    """
+
+    id: str
+    hash: str
+    dialogue: Dialogue
+    expected: Any
+    grading: Grading
+    needs: Needs
+    smoke: bool = False
+
+    @property
+    def category(self) -> str:
+        """First part of the id."""
+        return self.id.split("/", 1)[0]
+
+    @property
+    def family(self) -> str:
+        """`category/family`, the name under which the family is found."""
+        return self.id.rsplit("/", 1)[0]
+
+    @property
+    def level(self) -> str:
+        """`easy`, `medium` or `hard`."""
+        return self.id.rsplit("/", 1)[1].split(".", 1)[0]
+
+
+class Price(Struct, frozen=True):
+    """US dollars per million tokens, and who says so."""
+
+    input: float
+    output: float
+    source: str = "models.yaml"
+
+
+class Sampling(Struct, frozen=True, omit_defaults=True):
+    """Sampling parameters; None means that the parameter is not sent."""
+
+    temperature: float | None = 0.0
+    top_p: float | None = None
+    seed: int | None = 42
+
+
+class Target(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A model as it will be asked: resolved, and without any secret.
+
+    `kind` names the provider's module, `provider` its entry in models.yaml. `headers` hold `${NAME}` unexpanded.
+    `context_length` in tokens, None: whatever the server states. `timeout_s` bounds one request.
+    """
+
+    label: str
+    provider: str
+    kind: str
+    model_id: str
+    base_url: str = ""
+    path: str = ""
+    api_key_env: str = ""
+    headers: dict[str, str] = {}
+    extra_body: dict[str, Any] = {}
+    context_length: int | None = None
+    concurrency: int = 1
+    timeout_s: float = 900.0
+    sampling: Sampling = Sampling()
+    price: Price | None = None
+
+    @property
+    def identity(self) -> Target:
+        """The target without what cannot change an answer: two runs of one identity are runs of one model."""
+        return msgspec.structs.replace(self, price=None, concurrency=1, timeout_s=0.0, api_key_env="")
+
+
+class Served(Struct, frozen=True, omit_defaults=True):
+    """What an opened target says of itself; None where it does not say."""
+
+    server: str
+    model: str | None = None
+    context_length: int | None = None
+    slots: int | None = None
+
+
+class Selection(Struct, frozen=True, omit_defaults=True):
+    """Which part of the suite was asked for; empty means all of it."""
+
+    categories: tuple[str, ...] = ()
+    difficulty: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
+    smoke: bool = False
+    profile: str = ""
+
+
+class Job(Struct, frozen=True):
+    """The key of everything: this target, this case, this repeat (from 1)."""
+
+    label: str
+    case_id: str
+    repeat: int
+
+
+class Machine(Struct, frozen=True):
+    """The client's machine; `memory_bytes` is what is installed."""
+
+    system: str
+    python: str
+    cpu: str
+    cores: int
+    memory_bytes: int
+
+
+class RunPlan(Struct, frozen=True, kw_only=True):
+    """Written before the first request, never changed.
+
+    `key` is a digest of all that decides what is asked; the same command finds its run again by it.
+    """
+
+    v: int
+    id: str
+    key: str
+    created: str
+    revision: str
+    targets: tuple[Target, ...]
+    case_hashes: dict[str, str]
+    repeats: int
+    selection: Selection
+    isolation: str
+    version: str
+    machine: Machine
+
+
+class Request(Struct, frozen=True):
+    """One request to a model, before any provider's dialect."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...]
+    max_tokens: int
+
+
+class Usage(Struct, frozen=True, omit_defaults=True):
+    """Token counts by the server's own account; None where it gave none. Never a guess."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+class ServerTimings(Struct, frozen=True, omit_defaults=True):
+    """llama.cpp's own counts and milliseconds; its rate fields are not kept, their meaning changed between builds."""
+
+    prompt_n: int
+    prompt_ms: float
+    predicted_n: int
+    predicted_ms: float
+    cache_n: int = 0
+
+
+class Timing(Struct, frozen=True, omit_defaults=True):
+    """Seconds since the request was handed to the socket; None where there was no such moment.
+
+    `connect_s` is the time to make the connection, before the clock starts; None when one was reused.
+    """
+
+    total_s: float
+    first_event_s: float | None = None
+    first_reasoning_s: float | None = None
+    first_content_s: float | None = None
+    last_token_s: float | None = None
+    connect_s: float | None = None
+    token_events: int = 0
+
+    @property
+    def first_token_s(self) -> float | None:
+        """First token of any kind: reasoning, content or tool call."""
+        stamps = [s for s in (self.first_reasoning_s, self.first_content_s) if s is not None]
+        return min(stamps) if stamps else None
+
+
+class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A reply as received, whole."""
+
+    text: str
+    finish: Finish
+    usage: Usage
+    timing: Timing
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    served_model: str | None = None
+    server_timings: ServerTimings | None = None
+
+
+class Failure(Struct, frozen=True, omit_defaults=True):
+    """No reply, and not the model's doing; never scored. `status` is the HTTP status, None without one."""
+
+    kind: FailureKind
+    message: str
+    tries: int
+    status: int | None = None
+
+
+class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="attempt", tag_field="type"):
+    """The unit of writing, resuming and marking again: every reply of one dialogue, or the failure that ended it.
+
+    `at` is UTC. `cost_usd` is None without a price or a count. `in_flight` is the largest number of requests that
+    ran at once while this one did, itself included.
+    """
+
+    job: Job
+    case_hash: str
+    at: str
+    replies: tuple[Reply, ...] = ()
+    failure: Failure | None = None
+    cost_usd: float | None = None
+    in_flight: int = 1
+
+
+class Element(Struct, frozen=True, omit_defaults=True):
+    """One thing that a grader looked at."""
+
+    name: str
+    passed: bool
+    why: str = ""
+
+
+class Finding(Struct, frozen=True, omit_defaults=True):
+    """What a grader decided; `score` in [0, 1]; `why` explains all but a plain pass."""
+
+    outcome: Outcome
+    score: float
+    why: str = ""
+    elements: tuple[Element, ...] = ()
+
+
+class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="verdict", tag_field="type"):
+    """A finding about a job; a later one supersedes, the log keeps both. Holds no time, so marking is repeatable."""
+
+    job: Job
+    case_hash: str
+    outcome: Outcome
+    score: float
+    why: str = ""
+    elements: tuple[Element, ...] = ()
+    grader: str = ""
+    isolation: str = ""
+
+
+class Opened(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="opened", tag_field="type"):
+    """A target was opened by a session of the run; `served` is its answer."""
+
+    label: str
+    at: str
+    served: Served
+
+
+class Healed(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="healed", tag_field="type"):
+    """A torn last line was set aside in `kept_in` and cut off the log at byte `offset`."""
+
+    at: str
+    offset: int
+    size_bytes: int
+    kept_in: str
+
+
+Event = Attempt | Verdict | Opened | Healed
+
+
+class Row(Struct, frozen=True, omit_defaults=True):
+    """Case facts, the last attempt and the last verdict about it; only ever computed."""
+
+    job: Job
+    case: Case
+    attempt: Attempt | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """True when nothing is owed any more, neither by the model nor by a grader."""
+        return self.verdict is not None and self.verdict.outcome != "pending"
+
+
+class Program(Struct, frozen=True):
+    """Code of unknown intent and the inputs to give it, one at a time. Holds no answer, no test, no checker.
+
+    `entry` is the function that `source` must define; each of `calls` is a tuple of positional arguments
+    (JSON values). Every call runs in a process of its own.
+    """
+
+    source: str
+    entry: str
+    calls: tuple[tuple[Any, ...], ...]
+
+
+class Limits(Struct, frozen=True):
+    """Bounds of one call, and of what a program may say."""
+
+    wall_s: float = 10.0
+    cpu_s: int = 5
+    memory_bytes: int = 512 * 1024 * 1024
+    answer_bytes: int = 1024 * 1024
+
+
+class Returned(Struct, frozen=True, tag="returned", tag_field="type"):
+    """The value that a call gave, after a round trip through JSON."""
+
+    value: Any
+
+
+class Raised(Struct, frozen=True, tag="raised", tag_field="type"):
+    """What a call died of: `kind` is the exception's name, or `time limit`, `memory limit`, `exit`, `output limit`."""
+
+    kind: str
+    message: str = ""
+
+
+class Ran(Struct, frozen=True):
+    """What became of a program: one result per call, in order, or the reason why it never came to that.
+
+    `broken` is empty when every call was tried; otherwise it says why not (a syntax error with its line, no such
+    function, a broken protocol). That is the program's fault; trouble of the sandbox itself is raised instead.
+    `isolation` names the level under which it ran.
+    """
+
+    results: tuple[Returned | Raised, ...]
+    isolation: str
+    broken: str = ""
+
+
+class Rate(Struct, frozen=True):
+    """`passed` of `total`, with the ends of a 95% interval in [0, 1]; both ends None when total is 0."""
+
+    passed: int
+    total: int
+    low: float | None
+    high: float | None
+
+
+class Speed(Struct, frozen=True):
+    """Median decode rate in tokens per second over `n` replies; `alone`: each was the only request in flight."""
+
+    tok_per_s: float
+    n: int
+    alone: bool
+
+
+class CategoryScore(Struct, frozen=True):
+    """A category of one target; `weight` 0 means shown, never counted."""
+
+    name: str
+    rate: Rate
+    weight: float
+
+
+class FailedRow(Struct, frozen=True):
+    """A row that did not pass, and why."""
+
+    case_id: str
+    repeat: int
+    outcome: str
+    why: str
+
+
+class Overall(Struct, frozen=True):
+    """Weighted mean of the category rates in percent, with its 95% interval."""
+
+    percent: float
+    low: float
+    high: float
+
+
+class Scorecard(Struct, frozen=True, kw_only=True):
+    """One line of the board. `overall` is None for a partial run: it has no total and no rank."""
+
+    label: str
+    model_id: str
+    overall: Overall | None
+    categories: tuple[CategoryScore, ...]
+    speed: Speed | None
+    revision: str
+    settled: int
+    planned: int
+    skipped: int
+    errors: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    notes: tuple[str, ...]
+    failures: tuple[FailedRow, ...]

@@ -1,0 +1,31 @@
+import made
+
+from crucibleforge.run.owed import to_ask, to_mark
+from crucibleforge.store.fold import fold
+
+CASES = [made.case(f"math/sum/easy.{n}") for n in range(1, 6)]
+NEW, FAILED, ASKED, MARKED, SKIPPED = CASES
+ROWS = fold(
+    made.plan(CASES),
+    {case.id: case for case in CASES},
+    [
+        made.failed(FAILED),
+        made.attempt(ASKED),
+        made.attempt(MARKED),
+        made.verdict(MARKED, "fail"),
+        made.verdict(SKIPPED, "skipped"),
+    ],
+)
+
+
+def test_what_was_never_answered_is_asked_again():
+    assert [row.case for row in to_ask(ROWS)] == [NEW, FAILED]
+
+
+def test_what_was_answered_and_not_marked_is_marked():
+    assert [row.case for row in to_mark(ROWS)] == [ASKED]
+
+
+def test_replies_before_a_failure_do_not_make_an_answer():
+    row = fold(made.plan([NEW]), {NEW.id: NEW}, [made.failed(NEW, replies=(made.reply(),))])
+    assert (len(to_ask(row)), len(to_mark(row))) == (1, 0)

@@ -1,0 +1,143 @@
+"""A scripted chat endpoint: real sockets, raw HTTP, so that it can also do what no HTTP library would.
+
+It runs in a thread of its own, on a free loopback port, and remembers every request.
+"""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+Send, Wait, Drop = "send", "wait", "drop"
+Step = tuple[str, object]
+
+
+@dataclass
+class Endpoint:
+    """What a test sees of a running endpoint."""
+
+    url: str
+    requests: list[dict] = field(default_factory=list)
+    headers: list[str] = field(default_factory=list)
+    connections: int = 0
+
+
+def stream(events: Iterable[object], *, done: bool = True, delay_s: float = 0.0) -> Iterator[Step]:
+    """A 200 reply whose events are given as objects (JSON) or bytes (sent as they are)."""
+    yield Send, b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for event in events:
+        if delay_s:
+            yield Wait, delay_s
+        data = event if isinstance(event, bytes) else b"data: " + json.dumps(event).encode() + b"\n\n"
+        yield Send, _chunk(data)
+    if done:
+        yield Send, _chunk(b"data: [DONE]\n\n")
+    yield Send, b"0\r\n\r\n"
+
+
+def text(words: str, *, finish: str = "stop", tokens: int | None = None, model: str = "fake") -> Iterator[Step]:
+    """A whole reply of plain text, a word an event, with usage."""
+    parts = words.split(" ")
+    deltas = [{"content": part if index == 0 else " " + part} for index, part in enumerate(parts)]
+    return stream(chat(deltas, finish, tokens or len(parts), model))
+
+
+def calls(made: Iterable[tuple[str, str]], words: str = "") -> Iterator[Step]:
+    """A reply with tool calls, each a name and the JSON text of its arguments."""
+    deltas: list[dict] = [{"content": words}] if words else []
+    for index, (name, arguments) in enumerate(made):
+        call = {"index": index, "id": f"c{index}", "type": "function", "function": {"name": name, "arguments": ""}}
+        deltas.append({"tool_calls": [call]})
+        deltas.append({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]})
+    return stream(chat(deltas, "tool_calls", len(deltas), "fake"))
+
+
+def chat(deltas: Iterable[dict], finish: str, tokens: int, model: str) -> Iterator[dict]:
+    """The events of a reply as servers send them: role first, usage last in an event without choices."""
+    yield {"model": model, "choices": [{"index": 0, "delta": {"role": "assistant", "content": None}}]}
+    for delta in deltas:
+        yield {"model": model, "choices": [{"index": 0, "delta": delta}]}
+    yield {"model": model, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}
+    yield {"model": model, "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": tokens}}
+
+
+def status(code: int, body: object, **headers: str) -> Iterator[Step]:
+    """A reply with this status, a JSON body and no stream."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    extra = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+    kind = "" if "Content_Type" in headers else "Content-Type: application/json\r\n"
+    head = f"HTTP/1.1 {code} Whatever\r\n{kind}{extra}Content-Length: {len(data)}\r\n\r\n"
+    yield Send, head.encode() + data
+
+
+def listing(*ids: str, **facts: object) -> Iterator[Step]:
+    """The answer to `/models`."""
+    return status(200, {"object": "list", "data": [{"id": name, **facts} for name in ids]})
+
+
+@contextmanager
+def serving(
+    answer: Callable[[dict], Iterable[Step]], models: Callable[[], Iterable[Step]] = lambda: listing("fake")
+) -> Iterator[Endpoint]:
+    """Serve until the context is left. `answer` turns the body of a chat request into steps."""
+    ready, box = threading.Event(), {}
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        server = await asyncio.start_server(lambda r, w: _connection(box["endpoint"], answer, models, r, w), "127.0.0.1", 0)
+        box.update(loop=asyncio.get_running_loop(), stop=stop)
+        box["endpoint"] = Endpoint(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+        ready.set()
+        await stop.wait()
+        server.close()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    ready.wait(5)
+    try:
+        yield box["endpoint"]
+    finally:
+        box["loop"].call_soon_threadsafe(box["stop"].set)
+        thread.join(5)
+
+
+async def _connection(endpoint, answer, models, reader, writer) -> None:
+    endpoint.connections += 1
+    try:
+        while await _exchange(endpoint, answer, models, reader, writer):
+            pass
+    except (ConnectionError, asyncio.IncompleteReadError):
+        pass
+    finally:
+        writer.close()
+
+
+async def _exchange(endpoint, answer, models, reader, writer) -> bool:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    endpoint.headers.append(head)
+    length = next((int(line.split(":")[1]) for line in head.split("\r\n") if line.lower().startswith("content-length")), 0)
+    body = await reader.readexactly(length)
+    if head.startswith("GET"):
+        steps = models()
+    else:
+        request = json.loads(body)
+        endpoint.requests.append(request)
+        steps = answer(request)
+    for kind, value in steps:
+        if kind == Wait:
+            await asyncio.sleep(value)
+        elif kind == Drop:
+            writer.transport.abort()
+            return False
+        else:
+            writer.write(value)
+            await writer.drain()
+    return True
+
+
+def _chunk(data: bytes) -> bytes:
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"

@@ -1,0 +1,132 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crucibleforge.errors import Trouble
+from crucibleforge.types import ServerTimings, ToolCall, Usage
+from crucibleforge.wire.collect import Collector
+
+MS = 1_000_000
+
+
+def event(value: object) -> bytes:
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
+
+
+def delta(finish: str | None = None, **fields: object) -> bytes:
+    return event({"model": "served", "choices": [{"index": 0, "delta": fields, "finish_reason": finish}]})
+
+
+def collected(*timed: tuple[int, bytes]):
+    collector = Collector(0)
+    for at_ms, data in timed:
+        collector.feed(at_ms * MS, data)
+    return collector.reply(timed[-1][0] * MS, connect_s=0.01)
+
+
+def test_each_stamp_is_that_of_its_own_event():
+    reply = collected(
+        (10, delta(role="assistant", content=None)),
+        (20, delta(content="")),
+        (30, delta(reasoning_content="hm")),
+        (40, delta(content="a")),
+        (50, delta(content="b", reasoning=None)),
+        (60, delta("stop")),
+        (70, b"data: [DONE]\n\n"),
+    )
+    timing = reply.timing
+    assert (reply.text, reply.reasoning, reply.finish, reply.served_model) == ("ab", "hm", "stop", "served")
+    stamps = (timing.first_event_s, timing.first_reasoning_s, timing.first_content_s, timing.last_token_s, timing.total_s)
+    assert stamps == pytest.approx((0.01, 0.03, 0.04, 0.05, 0.07))
+    assert (timing.connect_s, timing.token_events) == (0.01, 3)
+
+
+def test_an_absent_moment_is_none_and_never_nought():
+    timing = collected((5, delta("stop", role="assistant"))).timing
+    assert (timing.first_content_s, timing.first_reasoning_s, timing.last_token_s) == (None, None, None)
+
+
+def test_usage_comes_from_the_last_event_without_choices():
+    usage = {
+        "prompt_tokens": 7,
+        "completion_tokens": 5,
+        "completion_tokens_details": {"reasoning_tokens": 2},
+        "prompt_tokens_details": {"cached_tokens": 3},
+    }
+    reply = collected((1, delta("length", content="x")), (2, event({"choices": [], "usage": usage})))
+    assert (reply.usage, reply.finish) == (Usage(7, 5, 2, 3), "length")
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None}, {"prompt_tokens": -1}, {"prompt_tokens": True}, "x"])
+def test_a_count_that_the_server_did_not_give_stays_unknown(usage):
+    assert collected((1, event({"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": usage}))).usage == Usage()
+
+
+def test_calls_are_put_together_by_index():
+    def part(index: int, **fields: object) -> bytes:
+        return delta(tool_calls=[{"index": index} | fields])
+
+    reply = collected(
+        (1, part(1, id="b", function={"name": "second", "arguments": "{"})),
+        (2, part(0, id="a", function={"name": "first", "arguments": ""})),
+        (3, part(1, function={"arguments": '"x": 1}'})),
+        (4, part(0, function={"arguments": "{}"})),
+        (5, delta("tool_calls")),
+    )
+    assert reply.tool_calls == (ToolCall("a", "first", "{}"), ToolCall("b", "second", '{"x": 1}'))
+    assert (reply.timing.first_content_s, reply.finish) == (0.001, "tool_calls")
+
+
+def test_the_servers_own_timings_are_kept_as_counts_and_durations():
+    timings = {"cache_n": 1, "prompt_n": 2, "prompt_ms": 3.5, "predicted_n": 4, "predicted_ms": 5, "predicted_per_second": 9}
+    reply = collected((1, event({"choices": [{"delta": {}, "finish_reason": "stop"}], "timings": timings})))
+    assert reply.server_timings == ServerTimings(2, 3.5, 4, 5.0, 1)
+
+
+def test_an_early_end_is_trouble_and_no_answer():
+    with pytest.raises(Trouble, match="ended before the reply was complete") as caught:
+        collected((1, delta(content="half an ans")))
+    assert caught.value.kind == "transport"
+
+
+def test_a_finish_without_done_and_done_without_a_finish_are_complete():
+    assert collected((1, delta("stop", content="x"))).text == "x"
+    assert collected((1, delta(content="x")), (2, b"data: [DONE]\n\n")).finish == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"data: {broken\n\n", "protocol"),
+        (b"data: 3\n\n", "protocol"),
+        (b"", "protocol"),
+        (b'data: {"error": {"message": "oom", "code": 500}}\n\n', "transport"),
+    ],
+)
+def test_what_is_no_reply_is_trouble_of_its_kind(data, kind):
+    with pytest.raises(Trouble) as caught:
+        collected((1, data))
+    assert caught.value.kind == kind
+
+
+def test_what_follows_done_is_not_read():
+    assert collected((1, delta("stop", content="x")), (2, b"data: [DONE]\n\ndata: {nonsense\n\n")).text == "x"
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["choices", "delta", "content", "tool_calls", "usage", "index", "function", "finish_reason"]), inner, max_size=4),
+        max_leaves=12,
+    )
+)
+def test_any_json_event_gives_a_reply_or_trouble_of_ours(value):
+    collector = Collector(0)
+    try:
+        collector.feed(1, event(value))
+        collector.reply(2)
+    except Trouble:
+        pass
