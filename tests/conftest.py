@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import endpoint
-import oracle
 import hypothesis
+import oracle
 import pytest
 
 from crucibleforge.providers import _builtin

@@ -12,11 +12,12 @@ import types as python_types
 from collections.abc import Hashable, Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 import msgspec
 import yaml
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from crucibleforge.errors import ConfigError, UnknownName, nearest
 from crucibleforge.types import Price, Sampling, Selection, Target
@@ -29,7 +30,13 @@ BUILTIN_MODEL = "SmolLM2-135M-Instruct-Q4_1"
 # The context that SmolLM2-135M-Instruct was trained with, by its model card.
 _BUILTIN_CONTEXT = 8192
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_ADDRESS_HINT = "name the /v1 root, for example `http://localhost:8080/v1`"
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 _SECRET_KEYS = {"api_key", "key", "token", "apikey"}
+_SECRET_HEADERS = {"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"}
+
+Count = Annotated[int, Meta(ge=1)]
+Amount = Annotated[float, Meta(ge=0)]
 
 
 class ProviderEntry(Struct, frozen=True):
@@ -38,17 +45,17 @@ class ProviderEntry(Struct, frozen=True):
     type: str = "openai"
     base_url: str = ""
     api_key_env: str = ""
-    concurrency: int = 1
+    concurrency: Count = 1
     headers: dict[str, str] = {}
     extra_body: dict[str, Any] = {}
-    timeout: float = 900.0
+    timeout: Annotated[float, Meta(gt=0)] = 900.0
 
 
 class PriceEntry(Struct, frozen=True):
     """US dollars per million tokens."""
 
-    input: float
-    output: float
+    input: Amount
+    output: Amount
 
 
 class ModelEntry(Struct, frozen=True, kw_only=True):
@@ -58,7 +65,7 @@ class ModelEntry(Struct, frozen=True, kw_only=True):
     provider: str
     model_id: str = ""
     path: str = ""
-    context_length: int | None = None
+    context_length: Count | None = None
     enabled: bool = True
     price: PriceEntry | None = None
     sampling: Sampling = Sampling()
@@ -86,14 +93,14 @@ class JudgeEntry(Struct, frozen=True):
 class Defaults(Struct, frozen=True):
     """What models and runs take where they say nothing; `context_length` None: what the server states."""
 
-    context_length: int | None = None
-    repeats: int = 1
+    context_length: Count | None = None
+    repeats: Count = 1
 
 
 class Scoring(Struct, frozen=True):
     """Weight of each category in the total; 1 where nothing is said, 0 means shown but never counted."""
 
-    weights: dict[str, float] = {}
+    weights: dict[str, Amount] = {}
 
 
 class Config(Struct, frozen=True):
@@ -113,7 +120,7 @@ class Profile(Struct, frozen=True):
     categories: tuple[str, ...] = ()
     difficulty: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
-    repeats: int | None = None
+    repeats: Count | None = None
 
 
 def locate(given: Path | None) -> Path | None:
@@ -152,10 +159,17 @@ def load(path: Path | None) -> Config:
     Raises:
         ConfigError: it is not YAML, or says what we do not understand.
     """
-    if path is None:
-        return Config()
-    config: Config = _read(path.read_bytes(), path.name, Config)
-    _check(config, path.name)
+    return Config() if path is None else parsed(path.read_bytes(), path.name)
+
+
+def parsed(text: bytes, file: str) -> Config:
+    """The configuration that a text amounts to; `file` is what errors call it.
+
+    Raises:
+        ConfigError: as `load`.
+    """
+    config: Config = _read(text, file, Config)
+    _check(config, file)
     return config
 
 
@@ -202,7 +216,8 @@ def builtin_target() -> Target:
 
 def gguf_target(path: Path) -> Target:
     """A .gguf file as a target for the embedded llama.cpp; its label is the file's stem, made safe."""
-    label = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.").lower()[:80] or "model"
+    path = path.expanduser()
+    label = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._").lower()[:80] or "model"
     return Target(label=label, provider="file", kind="llamacpp", model_id=path.stem, path=str(path.resolve()))
 
 
@@ -215,7 +230,7 @@ def entry_target(config: Config, entry: ModelEntry) -> Target:
         kind=provider.type,
         model_id=entry.model_id or Path(entry.path).stem,
         base_url=provider.base_url.rstrip("/"),
-        path=entry.path,
+        path=str(Path(entry.path).expanduser()) if entry.path else "",
         api_key_env=provider.api_key_env,
         headers=provider.headers,
         extra_body=provider.extra_body | entry.extra_body,
@@ -262,30 +277,54 @@ def _check_model(config: Config, model: ModelEntry, place: str) -> None:
         )
     if model.provider not in config.providers:
         raise UnknownName(f"provider in {place}", model.provider, config.providers)
+    if config.providers[model.provider].type == "llamacpp" and not model.path:
+        raise ConfigError(f"{place}: no path", hint="a provider of type llamacpp serves a file: `path: model.gguf`")
     if not (model.model_id or model.path):
         raise ConfigError(f"{place}: no model_id", hint="`crucibleforge models discover PROVIDER` lists them")
 
 
 def _check_provider(provider: ProviderEntry, place: str) -> None:
-    if provider.type == "openai" and not provider.base_url.startswith(("http://", "https://")):
+    # What may be a secret is not repeated: an error ends up in logs and bug reports.
+    if provider.api_key_env and not _VARIABLE.fullmatch(provider.api_key_env):
         raise ConfigError(
-            f"{place}.base_url: '{provider.base_url}' is no address",
-            hint="name the /v1 root, for example `http://localhost:8080/v1`",
+            f"{place}.api_key_env: not the name of a variable",
+            hint="capitals, digits and `_`, for example `MY_API_KEY`; the key itself stays in the environment",
         )
-    if provider.concurrency < 1:
-        raise ConfigError(f"{place}.concurrency: {provider.concurrency} is below 1")
+    for name, value in provider.headers.items():
+        if name.lower() in _SECRET_HEADERS and "${" not in value:
+            raise ConfigError(
+                f"{place}.headers.{name}: a literal secret", hint="put it in a variable and write `${NAME}` here"
+            )
+    if provider.type == "openai":
+        _check_address(provider.base_url, f"{place}.base_url")
+
+
+def _check_address(base_url: str, place: str) -> None:
+    try:
+        address = urlsplit(base_url)
+        is_address = address.scheme in {"http", "https"} and bool(address.hostname) and (address.port or 1) > 0
+    except ValueError:
+        raise ConfigError(f"{place}: '{base_url}' is no address", hint=_ADDRESS_HINT) from None
+    if "@" in address.netloc:
+        raise ConfigError(f"{place}: a name or password in an address", hint="name the key with `api_key_env`")
+    if not is_address:
+        raise ConfigError(f"{place}: '{base_url}' is no address", hint=_ADDRESS_HINT)
 
 
 def _read(text: bytes, file: str, shape: type[Struct]) -> Any:
     try:
-        data = yaml.load(text, _StrictLoader)  # noqa: S506 - a SafeLoader with one more refusal
+        data = yaml.load(text.decode(), _StrictLoader)  # noqa: S506 - a SafeLoader with one more refusal
     except yaml.MarkedYAMLError as error:
         line = f" line {error.problem_mark.line + 1}" if error.problem_mark else ""
         problem = (error.problem or "not YAML").split("\n", 1)[0]
         raise ConfigError(f"{file}{line}: {problem}", hint="only plain YAML is read, each key once") from None
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: {str(error).splitlines()[0]}", hint="only plain YAML is read") from None
-    data = {} if data is None else data
+    if data is None:
+        data = {}
+    if isinstance(data, dict):
+        # A section whose entries are all commented out.
+        data = {key: value for key, value in data.items() if value is not None}
     for path, key, known in _unknown(data, shape, ""):
         hint = "name an environment variable with `api_key_env`; keys are read from the environment only"
         if key.lower() not in _SECRET_KEYS:
@@ -305,7 +344,9 @@ class _StrictLoader(yaml.SafeLoader):
         seen = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, Hashable) or key in seen:
+            if not isinstance(key, Hashable):
+                raise yaml.constructor.ConstructorError(None, None, "a key is no plain word", key_node.start_mark)
+            if key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key '{key}' stands twice", key_node.start_mark
                 )

@@ -10,8 +10,9 @@ import pytest
 from crucibleforge import plugins
 from crucibleforge.families._contract import problems
 from crucibleforge.families._kit import Draft, Family, answer_dressings, said
+from crucibleforge.programs import Limits, Ran, Returned
 from crucibleforge.sandbox import open_sandbox
-from crucibleforge.types import Grading, Limits, Ran, Returned
+from crucibleforge.types import Grading
 
 TOKENS = {"easy": 40, "medium": 40, "hard": 40}
 

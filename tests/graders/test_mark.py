@@ -7,20 +7,8 @@ import pytest
 from crucibleforge.errors import UnknownName
 from crucibleforge.families._kit import called, said
 from crucibleforge.graders._mark import mark
-from crucibleforge.types import (
-    Case,
-    Dialogue,
-    Finding,
-    Grading,
-    Needs,
-    Program,
-    Raised,
-    Ran,
-    Reply,
-    Returned,
-    Timing,
-    Usage,
-)
+from crucibleforge.programs import Program, Raised, Ran, Returned
+from crucibleforge.types import Case, Dialogue, Finding, Grading, Needs, Reply, Timing, Usage
 
 SOURCE = "def f(x):\n    return x\n"
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from crucibleforge.families._kit import code_dressings, said
 from crucibleforge.graders.program import GRADER, conclude, program
-from crucibleforge.types import Case, Dialogue, Element, Finding, Grading, Needs, Program, Raised, Ran, Returned
+from crucibleforge.programs import Program, Raised, Ran, Returned
+from crucibleforge.types import Case, Dialogue, Element, Finding, Grading, Needs
 
 SOURCE = "def f(x, y=()):\n    return x\n"
 CALLS = [{"args": [3, [1]], "returns": 987654321}, {"args": ["a"], "returns": [1.5, None]}]

@@ -1,8 +1,7 @@
 import pytest
 
 from crucibleforge.report.markdown import plain, rate, rendered
-from crucibleforge.report.scorecard import Board
-from crucibleforge.types import CategoryScore, FailedRow, Overall, Rate, Scorecard, Speed
+from crucibleforge.report.scorecard import Board, CategoryScore, FailedRow, Overall, Rate, Scorecard, Speed
 
 CARD = Scorecard(
     label="my-model",

@@ -4,8 +4,8 @@ from contextlib import closing
 
 import pytest
 
+from crucibleforge.programs import Limits, Program
 from crucibleforge.sandbox.bwrap import SANDBOX
-from crucibleforge.types import Limits, Program
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crucibleforge.programs import Raised, Returned
 from crucibleforge.sandbox._answers import DEPTH, Breach, Broken, decode, is_ready
-from crucibleforge.types import Raised, Returned
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -10,10 +10,10 @@ import psutil
 import pytest
 
 from crucibleforge.errors import SandboxMissing
+from crucibleforge.programs import Limits, Program, Raised, Returned
 from crucibleforge.sandbox._placement import Placement, pythons
 from crucibleforge.sandbox.bwrap import PROCESSES, Bubblewrap, Candidates, _command, here, open_bwrap
 from crucibleforge.sandbox.none import SANDBOX as NONE
-from crucibleforge.types import Limits, Program, Raised, Returned
 
 READ = """
 import os
@@ -333,14 +333,14 @@ PLACED = Placement("/opt/python/bin/python3", "3.12", (("/real/lib", "/lib"),), 
 
 def test_the_command_binds_read_only_and_then_closes_the_root():
     words = _command("/usr/bin/bwrap", PLACED, frozenset({"--disable-userns", "--clearenv"}))
-    text = " ".join(words[:-6])
+    text = " ".join(words[:-7])
     assert text == (
         "/usr/bin/bwrap --ro-bind /real/lib /lib --tmpfs /opt/lib/site-packages --remount-ro /opt/lib/site-packages"
         " --dev /dev --remount-ro /dev --remount-ro / --unshare-all --unshare-user --disable-userns"
         " --uid 65534 --gid 65534 --hostname sandbox --cap-drop ALL --as-pid-1 --die-with-parent --new-session"
-        " --clearenv --chdir / --"
+        " --clearenv --setenv PYTHONHASHSEED 0 --chdir / --"
     )
-    assert words[-6:-1] == ("/opt/python/bin/python3", "-I", "-S", "-B", "-c")
+    assert words[-7:-1] == ("/opt/python/bin/python3", "-P", "-s", "-S", "-B", "-c")
 
 
 def test_only_what_the_profile_survives_without_is_dropped_for_an_old_bubblewrap():
@@ -407,3 +407,8 @@ def test_the_next_candidate_is_tried():
     broken = Bubblewrap("/nonexistent/bwrap", "system")
     found = open_bwrap(Candidates((broken, *real.bubblewraps), ("/nonexistent/python3", *real.pythons), real.uids))
     assert found.run(Program("def f():\n    return 1", "f", ((),)), Limits()).results == (Returned(1),)
+
+
+def test_the_order_of_a_set_is_the_same_each_time(ask):
+    source = "def f():\n    return list({'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'})"
+    assert len({str(ask(source).results) for _ in range(3)}) == 1

@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from crucibleforge.errors import CrucibleError, Stopped
+from crucibleforge.programs import Limits, Program, Returned
 from crucibleforge.sandbox._driven import Driven, Launch
-from crucibleforge.types import Limits, Program, Returned
 
 PROGRAM = Program("def f(x):\n    return x\n", "f", ((1,),))
 READY = "import json, sys, time\nprint(json.dumps({'ready': 1}), flush=True)\nread = sys.stdin.readline\ntask = json.loads(read())\n"

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from crucibleforge.programs import Raised, Returned
 from crucibleforge.sandbox._driver import _cause_of_death
-from crucibleforge.types import Raised, Returned
 
 HONEST = {
     "asyncio": (

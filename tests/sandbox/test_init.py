@@ -4,8 +4,8 @@ import pytest
 
 from crucibleforge import plugins
 from crucibleforge.errors import SandboxMissing
+from crucibleforge.programs import Ran
 from crucibleforge.sandbox import SandboxKind, _plugins, describe, open_sandbox
-from crucibleforge.types import Ran
 
 
 class Fake:

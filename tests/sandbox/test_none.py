@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from crucibleforge.programs import Limits, Program, Raised, Returned
 from crucibleforge.sandbox.none import SANDBOX
-from crucibleforge.types import Limits, Program, Raised, Returned
 
 
 def run(source, *calls, **limits):

@@ -1,9 +1,9 @@
 import pytest
 
 from crucibleforge import plugins
+from crucibleforge.programs import Limits, Ran
 from crucibleforge.suite.expand import suite
 from crucibleforge.suite.verify import orphans, verify
-from crucibleforge.types import Limits, Ran
 
 
 def test_one_family_is_checked_against_contract_and_lock(sandbox):

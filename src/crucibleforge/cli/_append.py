@@ -1,4 +1,4 @@
-"""Add an entry to models.yaml as text, so that a user's comments and order survive."""
+"""Add an entry to models.yaml as text, so that a user's comments and order survive byte for byte."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from crucibleforge.config import ModelEntry, load
+from crucibleforge.config import ModelEntry, parsed
+from crucibleforge.errors import ConfigError
 from crucibleforge.store.folder import write_atomically
 
 
@@ -18,41 +19,43 @@ def append(path: Path, entry: ModelEntry) -> None:
     Raises:
         ConfigError: the file, with the entry in it, would not be a valid configuration; it is left as it is.
     """
-    load(path)
-    text = path.read_text(encoding="utf-8")
-    trial = path.with_name(f".{path.name}.trial")
-    try:
-        trial.write_text(_with(text, entry), encoding="utf-8")
-        load(trial)
-        write_atomically(path, trial.read_bytes())
-    finally:
-        trial.unlink(missing_ok=True)
+    file = path.resolve()  # replacing a symbolic link would cut it off from what it points to
+    before = file.read_bytes()
+    models = parsed(before, path.name).models
+    after = _with(before.decode(), entry).encode()
+    if parsed(after, path.name).models != (*models, entry):
+        raise ConfigError(f"{path}: no place was found for the entry", hint="add it by hand")
+    mode = file.stat().st_mode
+    write_atomically(file, after)
+    file.chmod(mode)
 
 
 def _with(text: str, entry: ModelEntry) -> str:
-    lines = text.splitlines(keepends=True)
-    if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n"
-    node = _models(text)
-    if node is None:
-        return "".join([*lines, "\nmodels:\n", _item(entry, 2)])
-    if node.flow_style or not node.value:
-        # `models: []`, or a list in one line: rewritten as a block, since a block is what can be added to.
-        kept = yaml.safe_dump(yaml.safe_load(text)["models"] or [], sort_keys=False) if node.value else ""
-        before, after = text[: node.start_mark.index], text[node.end_mark.index :]
-        block = "".join(f"  {line}\n" for line in kept.splitlines())
-        return f"{before.rstrip(' ')}\n{block}{_item(entry, 2)}{after.lstrip()}"
-    end = _last_line(node) + 1
-    return "".join([*lines[:end], _item(entry, node.start_mark.column), *lines[end:]])
-
-
-def _models(text: str) -> yaml.SequenceNode | None:
+    ending = "\r\n" if "\r\n" in text else "\n"
+    if text and not text.endswith(("\n", "\r")):
+        text += ending
     root = yaml.compose(text, yaml.SafeLoader)
-    if not isinstance(root, yaml.MappingNode):
-        return None
-    found = (value for key, value in root.value if key.value == "models")
-    node = next(found, None)
-    return node if isinstance(node, yaml.SequenceNode) else None
+    node = _models(root) if isinstance(root, yaml.MappingNode) else None
+    if node is None:
+        return text + "".join(line + ending for line in ("", "models:", *_block(entry, 2)))
+    start, end = node.start_mark, node.end_mark
+    if isinstance(node, yaml.SequenceNode) and node.value and not node.flow_style:
+        return _inserted(text, _last_line(node) + 1, [line + ending for line in _block(entry, start.column)])
+    if isinstance(node, yaml.SequenceNode) and (node.value or start.line != end.line):
+        place = node.value[-1].end_mark.index if node.value else start.index + 1
+        return f"{text[:place]}{', ' if node.value else ''}{_flow(entry)}{text[place:]}"
+    # Nothing, `null` or `[]`: the word goes, a block comes below.
+    text = text[: start.index].rstrip(" ") + text[end.index :]
+    return _inserted(text, start.line + 1, [line + ending for line in _block(entry, 2)])
+
+
+def _inserted(text: str, at_line: int, new: list[str]) -> str:
+    lines = text.splitlines(keepends=True)
+    return "".join([*lines[:at_line], *new, *lines[at_line:]])
+
+
+def _models(root: yaml.MappingNode) -> yaml.Node | None:
+    return next((value for key, value in root.value if key.value == "models"), None)
 
 
 def _last_line(node: yaml.Node) -> int:
@@ -63,7 +66,7 @@ def _last_line(node: yaml.Node) -> int:
     return _last_line(last[1] if isinstance(last, tuple) else last)
 
 
-def _item(entry: ModelEntry, indent: int) -> str:
+def _facts(entry: ModelEntry) -> dict[str, Any]:
     facts: dict[str, Any] = {"name": entry.name, "provider": entry.provider, "model_id": entry.model_id}
     if entry.context_length:
         facts["context_length"] = entry.context_length
@@ -71,5 +74,16 @@ def _item(entry: ModelEntry, indent: int) -> str:
         facts["price"] = msgspec.structs.asdict(entry.price)
     if entry.tags:
         facts["tags"] = list(entry.tags)
-    dumped = yaml.safe_dump([facts], sort_keys=False, allow_unicode=True)
-    return "".join(f"{' ' * indent}{line}\n" for line in dumped.splitlines())
+    return facts
+
+
+def _block(entry: ModelEntry, indent: int) -> list[str]:
+    dumped = yaml.safe_dump([_facts(entry)], sort_keys=False, allow_unicode=True)
+    return [f"{' ' * indent}{line}" for line in dumped.splitlines()]
+
+
+def _flow(entry: ModelEntry) -> str:
+    dumped: str = yaml.safe_dump(
+        _facts(entry), sort_keys=False, allow_unicode=True, default_flow_style=True, width=10**6
+    )
+    return dumped.rstrip("\n")

@@ -9,6 +9,7 @@ import msgspec
 
 from crucibleforge.cli._screen import say, table
 from crucibleforge.config import Config
+from crucibleforge.errors import UnknownName
 from crucibleforge.report.markdown import plain, rendered, scoreboard
 from crucibleforge.report.scorecard import Board, board
 from crucibleforge.store.folder import all_runs, write_atomically
@@ -25,7 +26,20 @@ def gather(results: Path, config: Config) -> Board:
         for problem in run.events()[1]:
             say(f"warning: not read: {problem}")
         runs.append((run.plan, run.rows()))
-    return board(runs, suite(), config.scoring.weights, now())
+    return board(runs, suite(), weights(config), now())
+
+
+def weights(config: Config) -> dict[str, float]:
+    """Weights of the categories that are not 1.
+
+    Raises:
+        UnknownName: a category that does not exist; its weight would count for nothing.
+    """
+    known = sorted({case.category for case in suite()})
+    for name in config.scoring.weights:
+        if name not in known:
+            raise UnknownName("category in scoring.weights", name, known, hint=f"known: {', '.join(known)}")
+    return config.scoring.weights
 
 
 def write(made: Board, results: Path) -> None:

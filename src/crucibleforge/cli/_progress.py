@@ -81,20 +81,23 @@ class Bar:
 
     def opened(self, target: Target, served: Served) -> None:
         """Say what answers."""
-        self._progress.console.print(escape(_opened(target, served)))
+        self._print(_opened(target, served))
         self._progress.update(self._task, description=escape(target.label))
 
     def asked(self, attempt: Attempt) -> None:
         """Show the speed; print a failure."""
         self.counts.asked(attempt)
         if attempt.failure:
-            self._progress.console.print(escape(f"{attempt.job.case_id}: {plain(attempt.failure.message)}"))
+            self._print(f"{attempt.job.case_id}: {plain(attempt.failure.message)}")
         self._update()
 
     def marked(self, verdict: Verdict) -> None:
         """Move on by one row."""
         self.counts.marked(verdict)
         self._update()
+
+    def _print(self, text: str) -> None:
+        self._progress.console.print(text, markup=False, emoji=False, soft_wrap=True)
 
     def _update(self) -> None:
         self._progress.update(
@@ -108,7 +111,8 @@ class Bar:
 @contextmanager
 def shown(counts: Counts) -> Iterator[Lines | Bar]:
     """Show a run's progress on stderr until the context is left."""
-    if not sys.stderr.isatty():
+    console = Console(stderr=True, highlight=False)
+    if not sys.stderr.isatty() or console.is_dumb_terminal:
         yield Lines(counts)
         return
     columns = (
@@ -120,7 +124,7 @@ def shown(counts: Counts) -> Iterator[Lines | Bar]:
         TextColumn("ETA"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True, highlight=False)) as progress:
+    with Progress(*columns, console=console) as progress:
         task = progress.add_task("starting", total=counts.total, completed=counts.done, passed="", speed="")
         yield Bar(counts, progress, task)
 

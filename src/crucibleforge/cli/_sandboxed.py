@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 from crucibleforge.cli._screen import say
 from crucibleforge.errors import SandboxMissing
+from crucibleforge.programs import Limits, Program, Ran
 from crucibleforge.sandbox import Sandbox, open_sandbox
-from crucibleforge.types import Case, Limits, Program, Ran
+from crucibleforge.types import Case
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,12 +12,13 @@ import msgspec
 
 def say(text: str) -> None:
     """A line to stderr: progress, notices, anything that is not the data asked for."""
-    click.echo(text, err=True)
+    # Servers and models have a hand in many of these lines; none of them may steer the terminal.
+    click.echo("".join(char if char.isprintable() else " " for char in text), err=True)
 
 
 def print_json(value: Any) -> None:
-    """A value to stdout as indented JSON."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    """A value to stdout as indented JSON in ASCII, so that nothing in it can steer a terminal."""
+    click.echo(json.dumps(msgspec.to_builtins(value), indent=2))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

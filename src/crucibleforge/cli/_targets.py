@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from crucibleforge import plugins
 from crucibleforge.config import BUILTIN, Config, builtin_target, entry_target, gguf_target
 from crucibleforge.errors import InputError, UnknownName
 from crucibleforge.providers._gguf import facts
@@ -38,6 +39,10 @@ def _target(config: Config, name: str) -> Target:
     entries = {entry.name: entry for entry in config.models}
     if name in entries:
         target = entry_target(config, entries[name])
+        known = plugins.names("providers")
+        if target.kind not in known:
+            place = f"provider type in providers.{target.provider}"
+            raise UnknownName(place, target.kind, known, hint=f"known: {', '.join(known)}")
     elif name == BUILTIN:
         return builtin_target()
     elif name.lower().endswith(".gguf") or "/" in name or Path(name).is_file():

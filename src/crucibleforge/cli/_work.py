@@ -7,7 +7,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,13 @@ import click
 from msgspec import Struct
 
 from crucibleforge import machine
-from crucibleforge.cli._board import gather
+from crucibleforge.cli._board import gather, weights
 from crucibleforge.cli._progress import Counts, shown
 from crucibleforge.cli._sandboxed import executor, sandboxed
 from crucibleforge.cli._screen import duration, print_json, say, table
 from crucibleforge.cli._targets import resolve
 from crucibleforge.config import BUILTIN, Config, load, load_profile, locate, merged, results_folder
-from crucibleforge.errors import Stopped
+from crucibleforge.errors import InputError, Stopped
 from crucibleforge.providers import _builtin
 from crucibleforge.run.owed import to_ask, to_mark
 from crucibleforge.run.plan import Estimate, Settings, estimate, make
@@ -91,14 +91,28 @@ def prepare(want: Wanted) -> Prepared:
     if selection.profile:
         profile = load_profile(selection.profile, path)
         selection, repeats = merged(selection, profile), profile.repeats or repeats
+    weights(config)
+    targets, cases = resolve(config, want.models), select(suite(), selection)
+    for target in targets:
+        _check_context(target, cases)
     return Prepared(
         config=config,
         results=results_folder(want.results_path, path),
-        targets=resolve(config, want.models),
-        cases=select(suite(), selection),
+        targets=targets,
+        cases=cases,
         selection=selection,
         repeats=want.repeats or repeats,
     )
+
+
+def _check_context(target: Target, cases: Sequence[Case]) -> None:
+    """A case that does not fit is skipped; where none fits there is nothing to run."""
+    least = min(case.needs.context_tokens for case in cases)
+    if target.context_length is not None and target.context_length < least:
+        raise InputError(
+            f"no case fits into the {target.context_length:,} tokens of '{target.label}', the least needs {least:,}",
+            hint="raise `context_length` in models.yaml, or leave it out to take what the server states",
+        )
 
 
 def show_plan(ready: Prepared, want: Wanted) -> None:
@@ -180,8 +194,9 @@ def _carry(run: folder.Run, sandbox: Sandbox | None, located: dict[str, str]) ->
         number, unfinished = asyncio.run(_interruptible(carry_out(bench)))
     done = _done(run, unfinished)
     if number:
+        place = f" in {run.folder}" if done.settled else ""
         stopped = Stopped(
-            f"stopped: {done.settled} of {done.rows} rows are kept in {run.folder}", hint=f"`{_again()}` continues"
+            f"stopped: {done.settled} of {done.rows} rows are kept{place}", hint=f"`{_again()}` continues"
         )
         stopped.exit_code = 128 + number
         raise stopped

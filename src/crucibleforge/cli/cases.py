@@ -20,13 +20,14 @@ from crucibleforge.cli._options import (
 )
 from crucibleforge.cli._screen import print_json, say, table
 from crucibleforge.errors import InputError, UnknownName
+from crucibleforge.programs import Limits
 from crucibleforge.sandbox import open_sandbox
 from crucibleforge.store.folder import write_atomically
 from crucibleforge.suite.expand import revision, suite
 from crucibleforge.suite.lock import NAME, differences, rendered, stored
 from crucibleforge.suite.select import select
 from crucibleforge.suite.verify import Checked, orphans, verify
-from crucibleforge.types import Case, Limits, Selection
+from crucibleforge.types import Case, Selection
 
 
 @click.group("cases")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -19,12 +20,12 @@ from crucibleforge.cli._sandboxed import executor, sandboxed
 from crucibleforge.cli._screen import print_json, say
 from crucibleforge.config import locate, results_folder
 from crucibleforge.errors import InputError
+from crucibleforge.programs import Program, Ran
 from crucibleforge.run.grade import current, verdict
 from crucibleforge.store.folder import Run, all_runs, load
 from crucibleforge.store.lock import locked
 from crucibleforge.store.log import opened
 from crucibleforge.suite.expand import suite
-from crucibleforge.types import Program, Ran
 
 
 class Graded(Struct, frozen=True):
@@ -58,7 +59,8 @@ def COMMAND(  # noqa: N802
     if not chosen:
         raise InputError(f"no runs in {results}", hint="`crucibleforge run` makes one")
     cases = [case for run in chosen for case in run.cases.values()]
-    with sandboxed(cases, allow_unsandboxed) as sandbox, locked(results):
+    # Runs that were named may lie anywhere; each is locked on its own while it is marked.
+    with sandboxed(cases, allow_unsandboxed) as sandbox, nullcontext() if runs else locked(results):
         graded = [_again(run, executor(sandbox)) for run in chosen]
     if as_json:
         print_json(graded)

@@ -62,6 +62,9 @@ def status(arguments: Sequence[str] | None = None) -> int:
             result = command.main(args=arguments, prog_name="crucibleforge", standalone_mode=False)
     except click.exceptions.Exit as leave:
         return leave.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return error.exit_code
     except click.ClickException as error:
         return _complain(error.format_message().rstrip("."), _usage_hint(error), error.exit_code)
     except CrucibleError as error:
@@ -77,7 +80,8 @@ def _usage_hint(error: click.ClickException) -> str:
 
 
 def _complain(message: str, hint: str, code: int) -> int:
-    click.echo(f"error: {message}", err=True)
-    if hint:
-        click.echo(f"hint: {hint}", err=True)
+    for text in (f"error: {message}", f"hint: {hint}" if hint else ""):
+        if text:
+            # One line, and nothing in it that a terminal would obey: servers have a hand in some messages.
+            click.echo("".join(char if char.isprintable() else " " for char in text), err=True)
     return code

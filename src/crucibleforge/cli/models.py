@@ -31,8 +31,13 @@ def COMMAND() -> None:  # noqa: N802 - the constant by which the lazy group find
 def discover(provider: str | None, config_path: Path | None, as_json: bool) -> int:
     """List what PROVIDER's server offers; without PROVIDER, what every configured one does."""
     config = load(_configured(config_path))
-    targets = [provider_target(config, name) for name in ([provider] if provider else config.providers)]
-    targets = [target for target in targets if target.base_url]
+    named = [provider_target(config, name) for name in ([provider] if provider else config.providers)]
+    targets = [target for target in named if target.base_url]
+    if not targets:
+        raise InputError(
+            f"provider '{provider}' has no server to ask" if provider else "no provider in models.yaml has a server",
+            hint="give one a `base_url`, for example `http://localhost:8080/v1`",
+        )
     probes = asyncio.run(_probes(targets))
     registered = {(entry.provider, entry.model_id) for entry in config.models}
     if as_json:

@@ -17,7 +17,8 @@ from crucibleforge.families._build import CHARS_PER_TOKEN, build, draft
 from crucibleforge.families._kit import Dialogues, Draft, Family
 from crucibleforge.graders import ByRunning, Replies
 from crucibleforge.graders._mark import mark
-from crucibleforge.types import LEVELS, Case, Level, Program, Ran, Reply, Timing, Usage
+from crucibleforge.programs import Program, Ran
+from crucibleforge.types import LEVELS, Case, Level, Reply, Timing, Usage
 
 Result = TypeVar("Result")
 Run = Callable[[Program], Ran]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from crucibleforge.types import Case, Finding, Program, Ran, Reply
+from crucibleforge.programs import Program, Ran
+from crucibleforge.types import Case, Finding, Reply
 
 Replies = tuple[Reply, ...]
 """Every reply of one dialogue, in order; never empty."""

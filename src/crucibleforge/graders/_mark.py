@@ -9,7 +9,8 @@ import msgspec
 
 from crucibleforge import plugins
 from crucibleforge.graders import ByReading, ByRunning, Grader, Replies
-from crucibleforge.types import Case, Finding, Program, Ran, Reply
+from crucibleforge.programs import Program, Ran
+from crucibleforge.types import Case, Finding, Reply
 
 
 def mark(case: Case, replies: Replies, run: Callable[[Program], Ran]) -> tuple[Finding, str, str]:

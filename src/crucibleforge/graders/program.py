@@ -14,7 +14,8 @@ from crucibleforge.graders import ByRunning, Replies
 from crucibleforge.graders._said import is_cut, nothing_said, share, text_of
 from crucibleforge.graders._same import same
 from crucibleforge.graders._shown import as_python, shortened
-from crucibleforge.types import Case, Element, Finding, Program, Raised, Ran, Returned
+from crucibleforge.programs import Program, Raised, Ran, Returned
+from crucibleforge.types import Case, Element, Finding
 
 _MESSAGE_WIDTH = 120
 _LIMITS = {"time limit", "memory limit", "output limit", "exit"}

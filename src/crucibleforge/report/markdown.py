@@ -5,8 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from crucibleforge.report.scorecard import Board
-from crucibleforge.types import CategoryScore, FailedRow, Rate, Scorecard
+from crucibleforge.report.scorecard import Board, CategoryScore, FailedRow, Rate, Scorecard
 
 _FOOTNOTE = """\
 Overall is the mean of the category rates in percent (weights: {weights}), with a 95% interval (MOVER over the
@@ -84,8 +83,7 @@ def _failures(card: Scorecard) -> str:
     if not card.failures:
         return f"### {_cell(card.label)}\n\nNone."
     lines = [
-        f"- {_cell(failed.case_id)}{f' (repeat {failed.repeat})' if failed.repeat > 1 else ''}: "
-        f"{_reason(failed)}"
+        f"- {_cell(failed.case_id)}{f' (repeat {failed.repeat})' if failed.repeat > 1 else ''}: {_reason(failed)}"
         for failed in card.failures
     ]
     return f"### {_cell(card.label)}\n\n" + "\n".join(lines)

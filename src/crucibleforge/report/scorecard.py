@@ -14,18 +14,69 @@ from msgspec import Struct
 
 from crucibleforge.stats.intervals import weighted_mean, wilson
 from crucibleforge.stats.rates import decode_rate
-from crucibleforge.types import (
-    Case,
-    CategoryScore,
-    FailedRow,
-    Overall,
-    Rate,
-    Row,
-    RunPlan,
-    Scorecard,
-    Speed,
-    Target,
-)
+from crucibleforge.types import Case, Row, RunPlan, Target
+
+
+class Rate(Struct, frozen=True):
+    """`passed` of `total`, with the ends of a 95% interval in [0, 1]; both ends None when total is 0."""
+
+    passed: int
+    total: int
+    low: float | None
+    high: float | None
+
+
+class Speed(Struct, frozen=True):
+    """Median decode rate in tokens per second over `n` replies; `alone`: each was the only request in flight."""
+
+    tok_per_s: float
+    n: int
+    alone: bool
+
+
+class CategoryScore(Struct, frozen=True):
+    """A category of one target; `weight` 0 means shown, never counted."""
+
+    name: str
+    rate: Rate
+    weight: float
+
+
+class FailedRow(Struct, frozen=True):
+    """A row that did not pass, and why."""
+
+    case_id: str
+    repeat: int
+    outcome: str
+    why: str
+
+
+class Overall(Struct, frozen=True):
+    """Weighted mean of the category rates in percent, with its 95% interval."""
+
+    percent: float
+    low: float
+    high: float
+
+
+class Scorecard(Struct, frozen=True, kw_only=True):
+    """One line of the board. `overall` is None for a partial run: it has no total and no rank."""
+
+    label: str
+    model_id: str
+    overall: Overall | None
+    categories: tuple[CategoryScore, ...]
+    speed: Speed | None
+    revision: str
+    settled: int
+    planned: int
+    skipped: int
+    errors: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    notes: tuple[str, ...]
+    failures: tuple[FailedRow, ...]
 
 
 class Board(Struct, frozen=True):

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from crucibleforge.graders._mark import mark
-from crucibleforge.types import Attempt, Case, Program, Ran, Row, Verdict
+from crucibleforge.programs import Program, Ran
+from crucibleforge.types import Attempt, Case, Row, Verdict
 
 
 def verdict(case: Case, attempt: Attempt, run: Callable[[Program], Ran]) -> Verdict:

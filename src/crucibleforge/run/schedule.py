@@ -17,13 +17,14 @@ import msgspec
 
 from crucibleforge import plugins
 from crucibleforge.errors import InputError, Stopped
+from crucibleforge.programs import Program, Ran
 from crucibleforge.providers import Provider, Session
 from crucibleforge.run.ask import Patience, conduct, cost
 from crucibleforge.run.grade import skipped, verdict
 from crucibleforge.run.owed import to_ask, to_mark
 from crucibleforge.store.folder import Run
 from crucibleforge.store.log import Log, now
-from crucibleforge.types import Attempt, Case, Failure, Job, Opened, Program, Ran, Row, Served, Target, Verdict
+from crucibleforge.types import Attempt, Case, Failure, Job, Opened, Row, Served, Target, Verdict
 
 _FAILURES_IN_A_ROW = 3
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from crucibleforge import plugins
 from crucibleforge.errors import SandboxMissing
-from crucibleforge.types import Limits, Program, Ran
+from crucibleforge.programs import Limits, Program, Ran
 
 _FIRST = "bwrap"
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from crucibleforge.types import Raised, Returned
+from crucibleforge.programs import Raised, Returned
 
 DEPTH = 200
 """Deeper values would break whoever walks them by recursion."""

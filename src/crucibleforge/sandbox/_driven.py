@@ -26,10 +26,14 @@ from typing import Any
 import msgspec
 
 from crucibleforge.errors import CrucibleError, Stopped
+from crucibleforge.programs import Limits, Program, Raised, Ran, Returned
 from crucibleforge.sandbox._answers import Breach, Broken, decode, is_ready
-from crucibleforge.types import Limits, Program, Raised, Ran, Returned
 
 DRIVER = Path(__file__).with_name("_driver.py").read_text(encoding="utf-8")
+FLAGS = ("-P", "-s", "-S", "-B", "-c")
+"""Isolated, as by `-I`, but for `HASH_SEED`, which `-I` would pass over."""
+HASH_SEED = ("PYTHONHASHSEED", "0")
+"""Fixed, so that a program which leans on the order of a set gets the same verdict each time it is marked."""
 
 _TICK_S = 0.05
 """How late `stop` may be noticed."""
@@ -53,12 +57,14 @@ class Launch:
 
     `uid` is the user and group to drop to, None to stay. `processes` bounds the number of processes and threads of a
     call, 0: no bound. With `scratch` it starts in an empty folder that is deleted afterwards, else in `/`.
+    `environment` is all that it finds there.
     """
 
     argv: tuple[str, ...]
     uid: int | None = None
     processes: int = 0
     scratch: bool = False
+    environment: tuple[tuple[str, str], ...] = ()
 
 
 def as_user(uid: int | None) -> dict[str, Any]:
@@ -142,7 +148,7 @@ class _Session:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                env={},
+                env=dict(launch.environment),
                 cwd=folder,
                 start_new_session=True,
                 **as_user(launch.uid),

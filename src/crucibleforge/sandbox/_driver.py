@@ -1,6 +1,6 @@
 """The driver: what runs inside a sandbox, forks one child a call, and lets only that child touch the code.
 
-Started as `python -I -S -B -c <this text>`, so it may use the standard library only. It has a conversation with the
+Started as `python -P -s -S -B -c <this text>`, so it may use the standard library only. It has a conversation with the
 host over its stdin and stdout, one JSON object a line:
 
     out  {"ready": 1}

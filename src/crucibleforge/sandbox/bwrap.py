@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from crucibleforge.errors import CrucibleError, SandboxMissing
+from crucibleforge.programs import Limits, Program, Returned
 from crucibleforge.sandbox import Sandbox, SandboxKind
-from crucibleforge.sandbox._driven import DRIVER, Driven, Launch, as_user
+from crucibleforge.sandbox._driven import DRIVER, FLAGS, HASH_SEED, Driven, Launch, as_user
 from crucibleforge.sandbox._placement import Placement, place, pythons
-from crucibleforge.types import Limits, Program, Returned
 
 NOBODY = 65534
 PROCESSES = 64
@@ -192,8 +192,9 @@ def _command(bubblewrap: str, placement: Placement, known: frozenset[str]) -> tu
         ("--die-with-parent",),
         ("--new-session",),
         ("--clearenv",),
+        ("--setenv", *HASH_SEED),
         ("--chdir", "/"),
-        ("--", placement.executable, "-I", "-S", "-B", "-c", DRIVER),
+        ("--", placement.executable, *FLAGS, DRIVER),
     ]
     kept = (option for option in options if option[0] in known or option[0] not in _DISPENSABLE)
     return (bubblewrap, *(word for option in kept for word in option))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from crucibleforge.sandbox import Sandbox, SandboxKind
-from crucibleforge.sandbox._driven import DRIVER, Driven, Launch
+from crucibleforge.sandbox._driven import DRIVER, FLAGS, HASH_SEED, Driven, Launch
 
 
 def _open() -> Sandbox:
-    return Driven(Launch((sys.executable, "-I", "-S", "-B", "-c", DRIVER), scratch=True), "none")
+    return Driven(Launch((sys.executable, *FLAGS, DRIVER), scratch=True, environment=(HASH_SEED,)), "none")
 
 
 SANDBOX = SandboxKind(name="none", protects=False, open=_open)

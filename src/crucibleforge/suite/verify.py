@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from crucibleforge import plugins
 from crucibleforge.families._contract import problems
+from crucibleforge.programs import Program, Ran
 from crucibleforge.suite.expand import cases
 from crucibleforge.suite.lock import differences, rendered, stored
-from crucibleforge.types import Program, Ran
 
 
 class Checked(Struct, frozen=True):

@@ -1,0 +1,179 @@
+import asyncio
+import socket
+from time import monotonic
+
+import endpoint
+import made
+import pytest
+
+from crucibleforge.errors import EndpointDown, InputError, Trouble
+from crucibleforge.providers.openai import PROVIDER
+from crucibleforge.types import Message, Request, Usage
+
+REQUEST = Request((Message("user", "q"),), (), 16)
+
+
+def asked(answer, times=1, models=lambda: endpoint.listing("fake"), **fields):
+    """Ask one scripted server; the replies, what was opened, and what the server saw."""
+
+    async def ask(url):
+        async with PROVIDER.open(made.target(base_url=url, model_id="fake", **fields)) as session:
+            return [await session.ask(REQUEST) for _ in range(times)], session.served
+
+    with endpoint.serving(answer, models) as server:
+        return (*asyncio.run(ask(server.url)), server)
+
+
+def trouble(answer, **fields):
+    with pytest.raises(Trouble) as caught:
+        asked(answer, **fields)
+    return caught.value
+
+
+def refused_url():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+
+
+def test_a_streamed_reply_comes_whole_with_usage_and_times():
+    replies, _, server = asked(lambda _: endpoint.text("one two three", tokens=3))
+    reply = replies[0]
+    assert (reply.text, reply.finish, reply.usage, reply.served_model) == ("one two three", "stop", Usage(10, 3), "fake")
+    assert 0 < reply.timing.first_event_s <= reply.timing.first_content_s <= reply.timing.last_token_s <= reply.timing.total_s
+    assert server.requests[0]["messages"] == [{"role": "user", "content": "q"}]
+
+
+def test_the_clock_starts_when_the_request_is_sent_and_runs_between_events():
+    replies, _, _ = asked(lambda _: endpoint.stream(endpoint.chat([{"content": "a"}, {"content": "b"}], "stop", 2, "m"), delay_s=0.02))
+    timing = replies[0].timing
+    # Events leave at 20 (role), 40 (a) and 60 ms (b) after the request; a busy machine may be late, never early.
+    assert timing.first_event_s >= 0.019
+    assert timing.last_token_s - timing.first_content_s >= 0.015
+    assert timing.first_content_s - timing.first_event_s >= 0.015
+
+
+def test_a_connection_is_kept_and_its_making_is_told_apart():
+    replies, _, server = asked(lambda _: endpoint.text("x"), times=3)
+    assert server.connections == 1
+    assert [reply.timing.connect_s for reply in replies] == [None, None, None]  # the listing made it
+
+
+def test_a_kept_connection_that_the_server_closed_is_made_anew_without_a_try():
+    closing = iter([True, False])
+
+    def answer(_):
+        yield from endpoint.text("x")
+        if next(closing):
+            yield endpoint.Drop, None
+
+    replies, _, server = asked(answer, times=2)
+    assert ([reply.text for reply in replies], len(server.requests)) == (["x", "x"], 2)
+    assert replies[1].timing.connect_s > 0
+
+
+@pytest.mark.parametrize(
+    ("steps", "kind"),
+    [
+        (lambda: endpoint.status(429, {"error": {"message": "slow down"}}, Retry_After="7"), "overload"),
+        (lambda: endpoint.status(401, {}), "auth"),
+        (lambda: endpoint.status(400, {"error": {"message": "bad"}}), "rejected"),
+        (lambda: endpoint.status(400, {"error": {"message": "x", "type": "exceed_context_size_error"}}), "context"),
+        (lambda: endpoint.status(500, b"<html>oops"), "transport"),
+        (lambda: endpoint.status(302, b"", Location="http://127.0.0.1:9/"), "rejected"),
+        (lambda: endpoint.status(200, {"choices": []}), "protocol"),
+        (lambda: endpoint.status(200, b"<html>log in</html>", Content_Type="text/html"), "protocol"),
+        (lambda: endpoint.stream([b"data: {broken\n\n"]), "protocol"),
+        (lambda: endpoint.stream([{"error": {"message": "oom", "code": 500}}]), "transport"),
+        (lambda: endpoint.stream([{"choices": [{"delta": {"content": "half"}}]}], done=False), "transport"),
+        (lambda: [(endpoint.Drop, None)], "transport"),
+        (lambda: [*list(endpoint.text("a b c"))[:3], (endpoint.Drop, None)], "transport"),
+    ],
+)
+def test_each_fault_of_a_server_is_trouble_of_its_kind(steps, kind):
+    assert trouble(lambda _: steps()).kind == kind
+
+
+def test_the_servers_wish_to_wait_is_handed_on():
+    assert trouble(lambda _: endpoint.status(429, {}, Retry_After="7")).retry_after_s == 7.0
+
+
+def test_a_reply_that_never_comes_ends_at_the_time_limit():
+    began = monotonic()
+    found = trouble(lambda _: [(endpoint.Wait, 30.0)], timeout_s=0.3)
+    assert found.kind == "timeout"
+    assert monotonic() - began < 5
+
+
+def test_a_server_that_is_not_there_is_said_at_once_in_one_line():
+    url = refused_url()
+    began = monotonic()
+    with pytest.raises(EndpointDown) as caught:
+        asyncio.run(opened(made.target(base_url=url)))
+    assert monotonic() - began < 5
+    assert caught.value.message == f"no server at {url} (connect call failed)"
+    assert caught.value.exit_code == 2
+
+
+async def opened(target):
+    async with PROVIDER.open(target) as session:
+        return session.served
+
+
+def test_a_key_goes_in_the_header_and_nowhere_else(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", "canary-123")
+    replies, _, server = asked(lambda _: endpoint.text("x"), api_key_env="SOME_KEY")
+    assert all("Authorization: Bearer canary-123" in head for head in server.headers)
+    assert "canary-123" not in str(server.requests) + str(replies)
+
+
+def test_a_key_that_the_server_echoes_is_taken_out_of_the_message(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", "canary-123")
+    found = trouble(lambda _: endpoint.status(400, {"error": "no such key canary-123"}), api_key_env="SOME_KEY")
+    assert found.message == "the server answered HTTP 400: no such key [key]"
+
+
+def test_a_missing_key_is_named_before_anything_is_sent(monkeypatch):
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    with pytest.raises(InputError, match=r"\$SOME_KEY is not set"):
+        asyncio.run(opened(made.target(base_url=refused_url(), api_key_env="SOME_KEY")))
+
+
+def test_a_refused_key_is_said_when_the_target_is_opened(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", "canary-123")
+    with pytest.raises(EndpointDown, match=r"refuses the key in \$SOME_KEY \(HTTP 401\)"):
+        asked(lambda _: endpoint.text("x"), models=lambda: endpoint.status(401, {}), api_key_env="SOME_KEY")
+
+
+def test_headers_take_environment_variables(monkeypatch):
+    monkeypatch.setenv("PROJECT", "p1")
+    _, _, server = asked(lambda _: endpoint.text("x"), headers={"X-Project": "${PROJECT}"})
+    assert "X-Project: p1" in server.headers[-1]
+
+
+@pytest.mark.parametrize(
+    "facts", [{"max_model_len": 4096}, {"context_length": 4096}, {"loaded_context_length": 4096}, {"meta": {"n_ctx": 4096}}]
+)
+def test_the_served_window_is_read_as_each_server_states_it(facts):
+    _, served, _ = asked(lambda _: endpoint.text("x"), models=lambda: endpoint.listing("fake", "other", **facts))
+    assert (served.model, served.context_length) == ("fake", 4096)
+
+
+@pytest.mark.parametrize("models", [lambda: endpoint.status(404, {}), lambda: endpoint.status(200, b"not json"), endpoint.listing])
+def test_a_server_without_a_listing_is_asked_all_the_same(models):
+    replies, served, _ = asked(lambda _: endpoint.text("x"), models=models)
+    assert (replies[0].text, served.context_length) == ("x", None)
+
+
+def probed(models, **fields):
+    with endpoint.serving(lambda _: [], models) as server:
+        return asyncio.run(PROVIDER.probe(made.target(base_url=server.url, **fields)))
+
+
+def test_a_probe_tells_up_needs_key_and_down_apart():
+    up = probed(lambda: endpoint.listing("a", "b"))
+    assert (up.state, up.models) == ("up", ("a", "b"))
+    assert probed(lambda: endpoint.status(401, {})).state == "needs_key"
+    assert probed(lambda: endpoint.status(404, {})).state == "up"
+    assert probed(lambda: endpoint.status(500, {})).state == "down"
+    assert asyncio.run(PROVIDER.probe(made.target(base_url=refused_url()))).state == "down"
