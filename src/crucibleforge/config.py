@@ -265,7 +265,7 @@ def _check(config: Config, file: str) -> None:
         seen.add(model.name.lower())
     for index, candidate in enumerate(config.judge.candidates):
         if candidate.provider not in config.providers:
-            raise UnknownName(f"provider in {file}: judge.candidates[{index}]", candidate.provider, config.providers)
+            raise _unknown_provider(config, candidate.provider, f"{file}: judge.candidates[{index}]")
     for name, provider in config.providers.items():
         _check_provider(provider, f"{file}: providers.{name}")
 
@@ -276,11 +276,16 @@ def _check_model(config: Config, model: ModelEntry, place: str) -> None:
             f"{place}.name: '{model.name}' cannot be a file name", hint="use letters, digits, `.`, `_` and `-`"
         )
     if model.provider not in config.providers:
-        raise UnknownName(f"provider in {place}", model.provider, config.providers)
+        raise _unknown_provider(config, model.provider, place)
     if config.providers[model.provider].type == "llamacpp" and not model.path:
         raise ConfigError(f"{place}: no path", hint="a provider of type llamacpp serves a file: `path: model.gguf`")
     if not (model.model_id or model.path):
         raise ConfigError(f"{place}: no model_id", hint="`crucibleforge models discover PROVIDER` lists them")
+
+
+def _unknown_provider(config: Config, name: str, place: str) -> UnknownName:
+    known = ", ".join(config.providers) or "none"
+    return UnknownName(f"provider in {place}", name, config.providers, hint=f"known: {known}")
 
 
 def _check_provider(provider: ProviderEntry, place: str) -> None:

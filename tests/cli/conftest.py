@@ -16,7 +16,7 @@ PROGRAM = "import sys; from crucibleforge.cli.main import main; main()"
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: exit code, stdout, stderr."""
+    """How a command ended: exit code, stdout, stderr; the words for a refused connection are asyncio's or the system's."""
 
     code: int
     out: str
@@ -30,7 +30,8 @@ def crucible(capfd: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     def run(*words: str) -> Ended:
         capfd.readouterr()
         code = status(words)
-        return Ended(code, *capfd.readouterr())
+        out, err = (text.replace("connect call failed", "connection refused") for text in capfd.readouterr())
+        return Ended(code, out, err)
 
     return run
 

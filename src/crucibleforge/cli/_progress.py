@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import monotonic
 
 from rich.console import Console
 from rich.markup import escape
@@ -28,7 +27,6 @@ class Counts:
         self.passed = 0
         self.seen = 0
         self.tok_per_s: float | None = None
-        self.started = monotonic()
 
     def asked(self, attempt: Attempt) -> None:
         """Note the speed of the last reply that has one."""
@@ -109,10 +107,11 @@ class Bar:
 
 
 @contextmanager
-def shown(counts: Counts) -> Iterator[Lines | Bar]:
-    """Show a run's progress on stderr until the context is left."""
-    console = Console(stderr=True, highlight=False)
-    if not sys.stderr.isatty() or console.is_dumb_terminal:
+def shown(counts: Counts, console: Console | None = None) -> Iterator[Lines | Bar]:
+    """Show a run's progress on stderr, or on `console`, until the context is left."""
+    # Without `force_terminal` rich would draw into a pipe where FORCE_COLOR is set, as in many CI systems.
+    console = console or Console(stderr=True, highlight=False, force_terminal=sys.stderr.isatty())
+    if not console.is_terminal or console.is_dumb_terminal:
         yield Lines(counts)
         return
     columns = (

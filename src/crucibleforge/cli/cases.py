@@ -88,7 +88,7 @@ def verify_cases(families: tuple[str, ...], allow_unsandboxed: bool, as_json: bo
     known = plugins.names("families")
     for name in families:
         if name not in known:
-            raise UnknownName("family", name, known)
+            raise UnknownName("family", name, known, hint="`crucibleforge cases list`")
     sandbox = open_sandbox(allow_unsandboxed=allow_unsandboxed)
     checked = []
     try:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from crucibleforge.errors import CrucibleError, boundary
+from crucibleforge.errors import CrucibleError, UnknownName, boundary
 
 _VERBS = {
     "all": "Run, grade and report in one go.",
@@ -29,9 +29,9 @@ class _Lazy(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002
         if cmd_name not in _VERBS:
-            return None
+            raise UnknownName("command", cmd_name, _VERBS, hint="`crucibleforge --help`")
         command: click.Command = importlib.import_module(f"crucibleforge.cli.{cmd_name}").COMMAND
         return command
 

@@ -95,7 +95,7 @@ def _lines(instance: Instance) -> list[str]:
 
 _COPY = """\
 Write nothing but a numbered list of these {count} words, in this order, one word on each line: {words}
-Each line has the number, a full stop, a space and the word.
+Each line has the number, a full stop, a space and the word in small letters, as it stands above.
 """
 _SORT = """\
 Write these {count} words as a list, one word on each line, following all of these rules:
@@ -186,6 +186,7 @@ FAMILY = Family(
     rederive=rederive,
     right=right,
     wrong=wrong,
+    count=5,
     max_tokens={"easy": 150, "medium": 200, "hard": 300},
     prompt_tokens={"easy": 120, "medium": 200, "hard": 340},
 )
