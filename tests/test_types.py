@@ -1,10 +1,10 @@
 import msgspec
 import pytest
 
+from crucibleforge.chat import Dialogue, Reply, Timing, Usage
 from crucibleforge.types import (
     Attempt,
     Case,
-    Dialogue,
     Event,
     Grading,
     Healed,
@@ -12,11 +12,8 @@ from crucibleforge.types import (
     Needs,
     Opened,
     Price,
-    Reply,
     Served,
     Target,
-    Timing,
-    Usage,
     Verdict,
 )
 
@@ -51,8 +48,3 @@ def test_price_and_patience_do_not_make_another_model():
     other = msgspec.structs.replace(target, price=Price(1, 2), concurrency=8, timeout_s=1.0, api_key_env="K")
     assert other.identity == target.identity
     assert msgspec.structs.replace(target, model_id="y").identity != target.identity
-
-
-def test_the_first_token_is_the_first_of_any_kind():
-    assert Timing(2.0, first_reasoning_s=0.5, first_content_s=1.0).first_token_s == 0.5
-    assert Timing(2.0).first_token_s is None

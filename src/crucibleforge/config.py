@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-import types as python_types
-from collections.abc import Hashable, Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
-import yaml
 from msgspec import Meta, Struct
 
-from crucibleforge.errors import ConfigError, UnknownName, nearest
-from crucibleforge.types import Price, Sampling, Selection, Target
+from crucibleforge.errors import ConfigError, UnknownName
+from crucibleforge.types import Price, Sampling, Selection, Target, Thinking
+from crucibleforge.yamlfile import read_yaml
 
 CONFIG_VARIABLE = "CRUCIBLEFORGE_CONFIG"
 RESULTS_VARIABLE = "CRUCIBLEFORGE_RESULTS"
@@ -32,7 +30,6 @@ _BUILTIN_CONTEXT = 8192
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _ADDRESS_HINT = "name the /v1 root, for example `http://localhost:8080/v1`"
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
-_SECRET_KEYS = {"api_key", "key", "token", "apikey"}
 _SECRET_HEADERS = {"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"}
 
 Count = Annotated[int, Meta(ge=1)]
@@ -40,15 +37,22 @@ Amount = Annotated[float, Meta(ge=0)]
 
 
 class ProviderEntry(Struct, frozen=True):
-    """A server, under `providers.<name>`; `timeout` in seconds bounds one request."""
+    """A server, under `providers.<name>`.
+
+    `timeout` in seconds bounds one request until its speed is known. `concurrency` None: found out. The two `thinking_`
+    keys override those of `defaults`.
+    """
 
     type: str = "openai"
     base_url: str = ""
     api_key_env: str = ""
-    concurrency: Count = 1
+    concurrency: Count | None = None
     headers: dict[str, str] = {}
     extra_body: dict[str, Any] = {}
     timeout: Annotated[float, Meta(gt=0)] = 900.0
+    verify_model: bool = False
+    thinking_max_tokens_factor: Count | None = None
+    thinking_max_tokens_cap: Count | None = None
 
 
 class PriceEntry(Struct, frozen=True):
@@ -69,6 +73,8 @@ class ModelEntry(Struct, frozen=True, kw_only=True):
     enabled: bool = True
     price: PriceEntry | None = None
     sampling: Sampling = Sampling()
+    thinking: bool | Literal["auto"] = "auto"
+    recovery: bool = True
     extra_body: dict[str, Any] = {}
     tags: tuple[str, ...] = ()
 
@@ -91,10 +97,19 @@ class JudgeEntry(Struct, frozen=True):
 
 
 class Defaults(Struct, frozen=True):
-    """What models and runs take where they say nothing; `context_length` None: what the server states."""
+    """What models and runs take where they say nothing; `context_length` None: what the server states.
+
+    `stall_timeout_s` is the longest silence within a reply. `no_recovery` names categories in which a reply that was
+    lost to reasoning is not asked for again.
+    """
 
     context_length: Count | None = None
     repeats: Count = 1
+    stall_timeout_s: Annotated[float, Meta(gt=0)] = 300.0
+    thinking_max_tokens_factor: Count = 4
+    thinking_max_tokens_cap: Count = 32768
+    reasoning_overflow_recovery: bool = True
+    no_recovery: tuple[str, ...] = ()
 
 
 class Scoring(Struct, frozen=True):
@@ -168,7 +183,7 @@ def parsed(text: bytes, file: str) -> Config:
     Raises:
         ConfigError: as `load`.
     """
-    config: Config = _read(text, file, Config)
+    config: Config = read_yaml(text, file, Config)
     _check(config, file)
     return config
 
@@ -189,7 +204,7 @@ def load_profile(name: str, config_path: Path | None) -> Profile:
         known |= {path.stem: path.read_bytes() for path in sorted(theirs.glob("*.yaml"))}
     if name not in known:
         raise UnknownName("profile", name, known, hint=f"known: {', '.join(sorted(known))}")
-    profile: Profile = _read(known[name], f"profiles/{name}.yaml", Profile)
+    profile: Profile = read_yaml(known[name], f"profiles/{name}.yaml", Profile)
     return profile
 
 
@@ -237,8 +252,22 @@ def entry_target(config: Config, entry: ModelEntry) -> Target:
         context_length=entry.context_length or config.defaults.context_length,
         concurrency=provider.concurrency,
         timeout_s=provider.timeout,
+        stall_s=config.defaults.stall_timeout_s,
+        verify_model=provider.verify_model,
         sampling=entry.sampling,
+        thinking=_thinking(config.defaults, provider, entry),
         price=Price(entry.price.input, entry.price.output) if entry.price else None,
+    )
+
+
+def _thinking(defaults: Defaults, provider: ProviderEntry, entry: ModelEntry) -> Thinking:
+    modes: dict[bool | str, Literal["auto", "on", "off"]] = {True: "on", False: "off", "auto": "auto"}
+    return Thinking(
+        mode=modes[entry.thinking],
+        factor=provider.thinking_max_tokens_factor or defaults.thinking_max_tokens_factor,
+        cap=provider.thinking_max_tokens_cap or defaults.thinking_max_tokens_cap,
+        recovery=entry.recovery and defaults.reasoning_overflow_recovery,
+        no_recovery=defaults.no_recovery,
     )
 
 
@@ -314,68 +343,3 @@ def _check_address(base_url: str, place: str) -> None:
         raise ConfigError(f"{place}: a name or password in an address", hint="name the key with `api_key_env`")
     if not is_address:
         raise ConfigError(f"{place}: '{base_url}' is no address", hint=_ADDRESS_HINT)
-
-
-def _read(text: bytes, file: str, shape: type[Struct]) -> Any:
-    try:
-        data = yaml.load(text.decode(), _StrictLoader)  # noqa: S506 - a SafeLoader with one more refusal
-    except yaml.MarkedYAMLError as error:
-        line = f" line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        problem = (error.problem or "not YAML").split("\n", 1)[0]
-        raise ConfigError(f"{file}{line}: {problem}", hint="only plain YAML is read, each key once") from None
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{file}: {str(error).splitlines()[0]}", hint="only plain YAML is read") from None
-    if data is None:
-        data = {}
-    if isinstance(data, dict):
-        # A section whose entries are all commented out.
-        data = {key: value for key, value in data.items() if value is not None}
-    for path, key, known in _unknown(data, shape, ""):
-        hint = "name an environment variable with `api_key_env`; keys are read from the environment only"
-        if key.lower() not in _SECRET_KEYS:
-            near = nearest(key, known)
-            hint = f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(known)}"
-        raise ConfigError(f"{file}: unknown key '{path}'", hint=hint)
-    try:
-        return msgspec.convert(data, shape)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{file}: {error}", hint="docs/configuration.md describes every key") from None
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """A SafeLoader that refuses a key which stands twice."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, Hashable):
-                raise yaml.constructor.ConstructorError(None, None, "a key is no plain word", key_node.start_mark)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key '{key}' stands twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def _unknown(data: Any, shape: Any, path: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Path, key and known neighbours of every key that `shape` does not have."""
-    if get_origin(shape) in {Union, python_types.UnionType}:
-        shape = next((part for part in get_args(shape) if part is not type(None)), shape)
-    origin, arguments = get_origin(shape), get_args(shape)
-    if isinstance(shape, type) and issubclass(shape, Struct):
-        if isinstance(data, dict):
-            hints = get_type_hints(shape)
-            for key, value in data.items():
-                here = f"{path}.{key}" if path else str(key)
-                if key not in hints:
-                    yield here, str(key), list(hints)
-                else:
-                    yield from _unknown(value, hints[key], here)
-    elif origin is dict and isinstance(data, dict):
-        for key, value in data.items():
-            yield from _unknown(value, arguments[1], f"{path}.{key}")
-    elif origin is tuple and isinstance(data, list):
-        for index, value in enumerate(data):
-            yield from _unknown(value, arguments[0], f"{path}[{index}]")

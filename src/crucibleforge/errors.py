@@ -9,6 +9,7 @@
     │   └── FolderUnusable     the results folder cannot be read or written
     ├── SandboxMissing     3   model code would run unprotected
     ├── Stopped            130 by the user; what was done is kept
+    ├── Malformed              the model wrote a tool call that its server could not parse; becomes a reply
     └── Trouble                no reply, and not the model's doing; becomes a `Failure` in the log, never an exit
 
 A model's bad reply is no error: it is a Verdict. A bug is a traceback.
@@ -16,14 +17,14 @@ A model's bad reply is no error: it is a Verdict. A bug is a traceback.
 
 from __future__ import annotations
 
-import difflib
 import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from crucibleforge.types import FailureKind
 
 
@@ -95,7 +96,7 @@ class Trouble(CrucibleError):  # noqa: N818
     """A request brought no reply, for a reason that is not the model's.
 
     `kind` decides whether trying again may help; `status` is the HTTP status or None; `retry_after_s` is the
-    server's own wish or None.
+    server's own wish or None; `tries` is set by whoever tried more than once.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class Trouble(CrucibleError):  # noqa: N818
         self.kind: FailureKind = kind
         self.status = status
         self.retry_after_s = retry_after_s
+        self.tries = 1
 
     @property
     def may_heal(self) -> bool:
@@ -112,8 +114,14 @@ class Trouble(CrucibleError):  # noqa: N818
         return self.kind in {"transport", "timeout", "overload"}
 
 
+class Malformed(CrucibleError):  # noqa: N818
+    """The server could not parse the tool call that the model wrote: the model's reply, and a failed one."""
+
+
 def nearest(name: str, known: Iterable[str], count: int = 2) -> list[str]:
     """Up to `count` of the known names that look most like `name`, best first."""
+    import difflib  # noqa: PLC0415 - `--help` must not wait for what only a mistake needs
+
     return difflib.get_close_matches(name, list(known), n=count, cutoff=0.5)
 
 

@@ -11,65 +11,20 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from crucibleforge.chat import Dialogue, Reply
+
 Level = Literal["easy", "medium", "hard"]
+
 LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
 
 Outcome = Literal["pass", "fail", "partial", "refused", "truncated", "unanswered", "pending", "skipped"]
 """Why a row counts as it does. `pending`: a judge owes it. `skipped`: it does not fit the served context."""
 
-Finish = Literal["stop", "length", "tool_calls", "content_filter", "unknown"]
-
-FailureKind = Literal["transport", "timeout", "overload", "auth", "rejected", "context", "protocol", "wrong_model"]
-"""What went wrong that is not the model's doing. `context`: the prompt does not fit the served window."""
-
-
-class ToolCall(Struct, frozen=True):
-    """A call as the model wrote it; `arguments` is JSON text that may be broken."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-class Message(Struct, frozen=True, omit_defaults=True):
-    """One message of a chat; `tool_call_id` is set on role `tool` only."""
-
-    role: Literal["system", "user", "assistant", "tool"]
-    content: str = ""
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: str = ""
-
-
-class Tool(Struct, frozen=True):
-    """A function that the model may call; `parameters` is a JSON schema of type object."""
-
-    name: str
-    description: str
-    parameters: dict[str, Any]
-
-
-class ToolAnswer(Struct, frozen=True):
-    """What the scripted world says to a call with just these arguments."""
-
-    name: str
-    arguments: dict[str, Any]
-    result: str
-
-
-class Dialogue(Struct, frozen=True, omit_defaults=True):
-    """Everything that is sent to the model for one case.
-
-    `messages` opens; each of `turns` is a further user message, sent after a reply without tool calls. With
-    `answers` the calls of a reply are answered and the model goes on; without them a call ends the dialogue.
-    `max_rounds` bounds the number of requests, `max_tokens` each reply.
-    """
-
-    messages: tuple[Message, ...]
-    max_tokens: int
-    turns: tuple[str, ...] = ()
-    tools: tuple[Tool, ...] = ()
-    answers: tuple[ToolAnswer, ...] = ()
-    max_rounds: int = 1
+FailureKind = Literal[
+    "transport", "timeout", "overload", "auth", "rejected", "context", "template", "wrong_model", "protocol", "runaway"
+]
+"""What went wrong that is not the model's doing. `context`: the prompt does not fit the served window. `template`: the
+server cannot handle this model's chat template. `runaway`: more bytes than any reply may have."""
 
 
 class Needs(Struct, frozen=True, omit_defaults=True):
@@ -135,11 +90,27 @@ class Sampling(Struct, frozen=True, omit_defaults=True):
     seed: int | None = 42
 
 
+class Thinking(Struct, frozen=True, omit_defaults=True):
+    """How a model that reasons before it answers is treated.
+
+    `mode` `auto`: found out by a probe, and later by the first reply with reasoning. A thinking model gets `factor`
+    times a case's budget, at most `cap` tokens. `recovery`: a reply that was lost to reasoning is asked for again,
+    except in the categories of `no_recovery`.
+    """
+
+    mode: Literal["auto", "on", "off"] = "auto"
+    factor: int = 4
+    cap: int = 32768
+    recovery: bool = True
+    no_recovery: tuple[str, ...] = ()
+
+
 class Target(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A model as it will be asked: resolved, and without any secret.
 
     `kind` names the provider's module, `provider` its entry in models.yaml. `headers` hold `${NAME}` unexpanded.
-    `context_length` in tokens, None: whatever the server states. `timeout_s` bounds one request.
+    `context_length` in tokens, None: whatever the server states. `concurrency` None: found out. `timeout_s` bounds one
+    request until the model's speed is known, `stall_s` the silence within a reply.
     """
 
     label: str
@@ -152,15 +123,20 @@ class Target(Struct, frozen=True, kw_only=True, omit_defaults=True):
     headers: dict[str, str] = {}
     extra_body: dict[str, Any] = {}
     context_length: int | None = None
-    concurrency: int = 1
+    concurrency: int | None = None
     timeout_s: float = 900.0
+    stall_s: float = 300.0
+    verify_model: bool = False
     sampling: Sampling = Sampling()
+    thinking: Thinking = Thinking()
     price: Price | None = None
 
     @property
     def identity(self) -> Target:
         """The target without what cannot change an answer: two runs of one identity are runs of one model."""
-        return msgspec.structs.replace(self, price=None, concurrency=1, timeout_s=0.0, api_key_env="")
+        return msgspec.structs.replace(
+            self, price=None, concurrency=None, timeout_s=0.0, stall_s=0.0, verify_model=False, api_key_env=""
+        )
 
 
 class Served(Struct, frozen=True, omit_defaults=True):
@@ -220,67 +196,6 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     machine: Machine
 
 
-class Request(Struct, frozen=True):
-    """One request to a model, before any provider's dialect."""
-
-    messages: tuple[Message, ...]
-    tools: tuple[Tool, ...]
-    max_tokens: int
-
-
-class Usage(Struct, frozen=True, omit_defaults=True):
-    """Token counts by the server's own account; None where it gave none. Never a guess."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    cached_tokens: int | None = None
-
-
-class ServerTimings(Struct, frozen=True, omit_defaults=True):
-    """llama.cpp's own counts and milliseconds; its rate fields are not kept, their meaning changed between builds."""
-
-    prompt_n: int
-    prompt_ms: float
-    predicted_n: int
-    predicted_ms: float
-    cache_n: int = 0
-
-
-class Timing(Struct, frozen=True, omit_defaults=True):
-    """Seconds since the request was handed to the socket; None where there was no such moment.
-
-    `connect_s` is the time to make the connection, before the clock starts; None when one was reused.
-    """
-
-    total_s: float
-    first_event_s: float | None = None
-    first_reasoning_s: float | None = None
-    first_content_s: float | None = None
-    last_token_s: float | None = None
-    connect_s: float | None = None
-    token_events: int = 0
-
-    @property
-    def first_token_s(self) -> float | None:
-        """First token of any kind: reasoning, content or tool call."""
-        stamps = [s for s in (self.first_reasoning_s, self.first_content_s) if s is not None]
-        return min(stamps) if stamps else None
-
-
-class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A reply as received, whole."""
-
-    text: str
-    finish: Finish
-    usage: Usage
-    timing: Timing
-    reasoning: str = ""
-    tool_calls: tuple[ToolCall, ...] = ()
-    served_model: str | None = None
-    server_timings: ServerTimings | None = None
-
-
 class Failure(Struct, frozen=True, omit_defaults=True):
     """No reply, and not the model's doing; never scored. `status` is the HTTP status, None without one."""
 
@@ -290,11 +205,27 @@ class Failure(Struct, frozen=True, omit_defaults=True):
     status: int | None = None
 
 
+class Recovery(Struct, frozen=True, omit_defaults=True):
+    """How a reply that was lost to reasoning was asked for again.
+
+    `round` is its place in the dialogue, from 0. `lost` are the replies without an answer, all billed; `mode` the rung
+    that brought one (`budget`: more tokens, `no_think`: reasoning off, `continue`: reasoning handed back), None if
+    none did and the first reply stands.
+    """
+
+    round: int
+    cause: Literal["overflow", "stopped in reasoning"]
+    lost: tuple[Reply, ...]
+    mode: Literal["budget", "no_think", "continue"] | None = None
+    error: str = ""
+
+
 class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="attempt", tag_field="type"):
     """The unit of writing, resuming and marking again: every reply of one dialogue, or the failure that ended it.
 
-    `at` is UTC. `cost_usd` is None without a price or a count. `in_flight` is the largest number of requests that
-    ran at once while this one did, itself included.
+    `at` is UTC. `cost_usd` is None without a price or a count; it covers the replies that `recoveries` lost as well.
+    `max_tokens` is the budget really sent. `in_flight` is the largest number of requests that ran at once while this
+    one did, itself included.
     """
 
     job: Job
@@ -302,6 +233,8 @@ class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="attemp
     at: str
     replies: tuple[Reply, ...] = ()
     failure: Failure | None = None
+    recoveries: tuple[Recovery, ...] = ()
+    max_tokens: int = 0
     cost_usd: float | None = None
     in_flight: int = 1
 
@@ -353,7 +286,15 @@ class Healed(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="healed"
     kept_in: str
 
 
-Event = Attempt | Verdict | Opened | Healed
+class Adapted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="adapted", tag_field="type"):
+    """Something about a target was learnt on the way; `what` says it in words for people."""
+
+    label: str
+    at: str
+    what: str
+
+
+Event = Attempt | Verdict | Opened | Healed | Adapted
 
 
 class Row(Struct, frozen=True, omit_defaults=True):

@@ -22,16 +22,17 @@ Options:
   -h, --help  Show this message and exit.
 
 Commands:
-  all     Run, grade and report in one go.
-  run     Ask models and mark their replies; a run that was stopped goes on.
-  grade   Mark stored replies again, without any model.
-  report  Build the board from all runs.
-  status  Show suite, sandbox, providers and models.
-  cases   List, show, verify and lock the questions.
-  models  Discover what a server offers; add a model.
-  config  Show which configuration is used, or write a starter.
+  all      Run, grade and report in one go.
+  run      Ask models and mark their replies; a run that was stopped goes on.
+  grade    Mark stored replies again, without any model.
+  recover  Ask again for answers that were lost to reasoning.
+  report   Build the board from all runs.
+  status   Show suite, sandbox, providers and models.
+  cases    List, show, verify and lock the questions.
+  models   Discover what a server offers; add a model.
+  config   Show which configuration is used, or write a starter.
 """
-VERBS = ("all", "run", "grade", "report", "status", "cases", "models", "config")
+VERBS = ("all", "run", "grade", "recover", "report", "status", "cases", "models", "config")
 
 
 def test_help_goes_to_stdout(crucible):
@@ -86,8 +87,14 @@ def test_the_installed_command_is_this_one():
     ("words", "err"),
     [
         (["rnu"], "error: unknown command 'rnu'\nhint: did you mean `run`? `crucibleforge --help`\n"),
-        (["run", "--bogus"], "error: No such option '--bogus'. Did you mean '--verbose'?\nhint: `crucibleforge run --help`\n"),
-        (["run", "--repeats", "0"], "error: Invalid value for '--repeats': 0 is not in the range 1<=x<=100\nhint: `crucibleforge run --help`\n"),
+        (
+            ["run", "--bogus"],
+            "error: No such option '--bogus'. Did you mean '--verbose'?\nhint: `crucibleforge run --help`\n",
+        ),
+        (
+            ["run", "--repeats", "0"],
+            "error: Invalid value for '--repeats': 0 is not in the range 1<=x<=100\nhint: `crucibleforge run --help`\n",
+        ),
         (["run", "stray"], "error: Got unexpected extra argument (stray)\nhint: `crucibleforge run --help`\n"),
         (["run", "--models"], "error: Option '--models' requires an argument\nhint: `crucibleforge --help`\n"),
         (["models", "add", "a"], "error: Missing argument 'PROVIDER'\nhint: `crucibleforge models add --help`\n"),
@@ -102,7 +109,10 @@ def test_a_mistyped_command_is_one_line_and_a_hint(crucible, words, err):
 def test_nothing_in_an_error_steers_the_terminal(crucible):
     ended = crucible("run", "--models", "a\x1b[31m\nb\x9b1m\u202e")
     assert ended.code == 2
-    assert ended.err == "error: unknown model 'a [31m b 1m '\nhint: labels stand in models.yaml; a .gguf file is named by its path\n"
+    assert (
+        ended.err
+        == "error: unknown model 'a [31m b 1m '\nhint: labels stand in models.yaml; a .gguf file is named by its path\n"
+    )
 
 
 @pytest.mark.slow

@@ -37,6 +37,8 @@ def test_run_takes_every_choice_of_cases_models_and_places():
         "smoke",
         "profile",
         "repeats",
+        "max_cost",
+        "max_minutes",
         "fresh",
         "plan_only",
         "yes",

@@ -4,9 +4,10 @@ import re
 import pytest
 from rich.console import Console
 
+from crucibleforge.chat import Reply, Timing, Usage
 from crucibleforge.cli._progress import Bar, Counts, Lines, shown
 from crucibleforge.config import builtin_target
-from crucibleforge.types import Attempt, Failure, Job, Reply, Served, Timing, Usage, Verdict
+from crucibleforge.types import Attempt, Failure, Job, Served, Verdict
 
 HOSTILE = "[bold]x[/bold] :smile: \x1b[31mred\x07\nnext\x9b1m"
 PLAIN = "[bold]x[/bold] :smile: [31mred next 1m"
@@ -19,7 +20,9 @@ def attempt(failure=None, tokens=31):
         usage=Usage(completion_tokens=tokens),
         timing=Timing(total_s=2.0, first_content_s=1.0, last_token_s=1.5),
     )
-    return Attempt(job=Job("fake", "a/b/easy.1", 1), case_hash="", at="", replies=() if failure else (reply,), failure=failure)
+    return Attempt(
+        job=Job("fake", "a/b/easy.1", 1), case_hash="", at="", replies=() if failure else (reply,), failure=failure
+    )
 
 
 def verdict(outcome="pass", why=""):

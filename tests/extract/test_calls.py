@@ -17,6 +17,8 @@ from crucibleforge.extract.calls import writes_call
         '[TOOL_CALLS][{"name":"f","arguments":{}}]',
         "<function=f><parameter=a>1</parameter></function>",
         '<|python_tag|>{"f": 1}',
+        "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}",
+        "<|tool_call>call:f{a:1}<tool_call|>",
     ],
 )
 def test_a_call_in_the_text_is_noticed(text):

@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from crucibleforge import plugins
+from crucibleforge.chat import Message, Tool, ToolAnswer
 from crucibleforge.families._build import build, draft, marking_hash
 from crucibleforge.families._kit import Draft, Family
-from crucibleforge.types import Grading, Message, Needs, Tool, ToolAnswer
+from crucibleforge.types import Grading, Needs
 
 LEVELS = {"easy": 10, "medium": 20, "hard": 30}
 ADDING = Family(

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crucibleforge.chat import Dialogue
 from crucibleforge.families._kit import said
 from crucibleforge.graders.checks import GRADER, built, find
-from crucibleforge.types import Case, Dialogue, Element, Finding, Grading, Needs
+from crucibleforge.types import Case, Element, Finding, Grading, Needs
 
 EVERY = [
     {"type": "equals_lines", "lines": ["a"]},

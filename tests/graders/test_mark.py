@@ -4,11 +4,12 @@ import time
 
 import pytest
 
+from crucibleforge.chat import Dialogue, Reply, Timing, Usage
 from crucibleforge.errors import UnknownName
 from crucibleforge.families._kit import called, said
 from crucibleforge.graders._mark import mark
 from crucibleforge.programs import Program, Raised, Ran, Returned
-from crucibleforge.types import Case, Dialogue, Finding, Grading, Needs, Reply, Timing, Usage
+from crucibleforge.types import Case, Finding, Grading, Needs
 
 SOURCE = "def f(x):\n    return x\n"
 
@@ -99,6 +100,27 @@ def test_calls_without_text_are_no_empty_reply():
     case = asked("tools", {"calls": [{"name": "get", "arguments": {}}], "ordered": False, "answer": None})
     assert mark(case, (called(("get", "{}")),), never)[0].outcome == "pass"
     assert mark(case, (called(("get", "{}")), said("")), never)[0].why == "the last reply is empty"
+
+
+TOOLS = asked("tools", {"calls": [{"name": "get", "arguments": {}}], "ordered": False, "answer": None})
+
+
+@pytest.mark.parametrize("case", [NUMERIC, CODE, TOOLS], ids=lambda case: case.grading.grader)
+def test_a_call_that_the_server_could_not_parse_fails_in_the_server_s_words(case):
+    finding, _, isolation = mark(case, (replied("bad JSON at 7\n", "malformed"),), never)
+    assert finding == Finding("fail", 0.0, "the server could not parse the tool call: bad JSON at 7")
+    assert isolation == ""
+
+
+def test_a_call_that_could_not_be_parsed_is_not_made_good_by_those_before_it():
+    finding, _, _ = mark(TOOLS, (called(("get", "{}")), replied("", "malformed")), never)
+    assert (finding.outcome, finding.why) == ("fail", "the server could not parse the tool call")
+
+
+def test_the_server_s_words_are_cut_short_and_cannot_steer_a_terminal():
+    why = mark(TOOLS, (replied("\x1b[31m" + "x" * 10_000, "malformed"),), never)[0].why
+    assert len(why) < 200
+    assert why.isprintable()
 
 
 def test_an_unknown_grader_is_named():

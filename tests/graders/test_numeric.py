@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crucibleforge.chat import Dialogue
 from crucibleforge.families._kit import answer_dressings, said
 from crucibleforge.graders.numeric import GRADER, find
-from crucibleforge.types import Case, Dialogue, Finding, Grading, Needs
+from crucibleforge.types import Case, Finding, Grading, Needs
 
 
 def asked(expected, **settings):

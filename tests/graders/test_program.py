@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crucibleforge.chat import Dialogue
 from crucibleforge.families._kit import code_dressings, said
 from crucibleforge.graders.program import GRADER, conclude, program
 from crucibleforge.programs import Program, Raised, Ran, Returned
-from crucibleforge.types import Case, Dialogue, Element, Finding, Grading, Needs
+from crucibleforge.types import Case, Element, Finding, Grading, Needs
 
 SOURCE = "def f(x, y=()):\n    return x\n"
 CALLS = [{"args": [3, [1]], "returns": 987654321}, {"args": ["a"], "returns": [1.5, None]}]

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from crucibleforge.chat import Reply, Timing, Usage
 from crucibleforge.families._kit import said
 from crucibleforge.graders._said import all_or_nothing, is_cut, nothing_said, share, text_of
-from crucibleforge.types import Element, Finding, Reply, Timing, Usage
+from crucibleforge.types import Element, Finding
 
 
 def test_reasoning_is_not_text():

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crucibleforge.chat import Dialogue, Reply, Timing, ToolCall, Usage
 from crucibleforge.families._kit import called, said
 from crucibleforge.graders.tools import GRADER, find
-from crucibleforge.types import Case, Dialogue, Element, Finding, Grading, Needs, Reply, Timing, ToolCall, Usage
+from crucibleforge.types import Case, Element, Finding, Grading, Needs
 
 A = ("get_a", '{"city": "Oslo", "unit": "C"}')
 B = ("get_b", '{"n": 3}')

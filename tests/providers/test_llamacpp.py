@@ -14,12 +14,13 @@ import platformdirs
 import psutil
 import pytest
 
+from crucibleforge.chat import Message, Request
 from crucibleforge.errors import InputError, Trouble
 from crucibleforge.providers import Probe, _builtin
 from crucibleforge.providers._gguf import Gguf
 from crucibleforge.providers._llamacpp_child import Settings
 from crucibleforge.providers.llamacpp import PROVIDER, LlamaCpp, _reason, _settings
-from crucibleforge.types import Message, Request, Served, Target
+from crucibleforge.types import Served, Target
 
 REQUEST = Request(messages=(Message("user", "Count: 1, 2, 3,"),), tools=(), max_tokens=16)
 

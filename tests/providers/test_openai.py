@@ -6,19 +6,20 @@ import endpoint
 import made
 import pytest
 
-from crucibleforge.errors import EndpointDown, InputError, Trouble
+from crucibleforge.chat import Message, Request, Usage
+from crucibleforge.errors import EndpointDown, InputError, Malformed, Trouble
 from crucibleforge.providers.openai import PROVIDER
-from crucibleforge.types import Message, Request, Usage
 
 REQUEST = Request((Message("user", "q"),), (), 16)
 
 
-def asked(answer, times=1, models=lambda: endpoint.listing("fake"), **fields):
-    """Ask one scripted server; the replies, what was opened, and what the server saw."""
+def asked(answer, times=1, models=lambda: endpoint.listing("fake"), request=None, *, notices=False, **fields):
+    """Ask one scripted server; the replies, what was opened or learnt, and what the server saw."""
 
     async def ask(url):
         async with PROVIDER.open(made.target(base_url=url, model_id="fake", **fields)) as session:
-            return [await session.ask(REQUEST) for _ in range(times)], session.served
+            replies = [await session.ask(request or REQUEST) for _ in range(times)]
+            return replies, session.notices() if notices else session.served
 
     with endpoint.serving(answer, models) as server:
         return (*asyncio.run(ask(server.url)), server)
@@ -39,7 +40,7 @@ def refused_url():
 def test_a_streamed_reply_comes_whole_with_usage_and_times():
     replies, _, server = asked(lambda _: endpoint.text("one two three", tokens=3))
     reply = replies[0]
-    assert (reply.text, reply.finish, reply.usage, reply.served_model) == ("one two three", "stop", Usage(10, 3), "fake")
+    assert (reply.text, reply.finish, reply.usage, reply.served_model) == ("one two three", "stop", Usage(10, 3, source="usage"), "fake")
     assert 0 < reply.timing.first_event_s <= reply.timing.first_content_s <= reply.timing.last_token_s <= reply.timing.total_s
     assert server.requests[0]["messages"] == [{"role": "user", "content": "q"}]
 
@@ -105,13 +106,103 @@ def test_a_reply_that_never_comes_ends_at_the_time_limit():
     assert monotonic() - began < 5
 
 
+def test_a_request_keeps_its_own_deadline_before_the_targets():
+    began = monotonic()
+    with pytest.raises(Trouble) as caught:
+        asked(lambda _: [(endpoint.Wait, 30.0)], request=Request(REQUEST.messages, (), 16, deadline_s=0.3))
+    assert caught.value.kind == "timeout"
+    assert monotonic() - began < 5
+
+
+def test_a_reply_that_stops_with_the_connection_open_ends_at_the_stall_limit():
+    def stalling(_):
+        yield from list(endpoint.text("one two three"))[:3]
+        yield endpoint.Wait, 30.0
+
+    began = monotonic()
+    found = trouble(stalling, stall_s=0.3)
+    assert (found.kind, found.message) == ("timeout", "the reply stopped for 0.3 s with the connection open")
+    assert monotonic() - began < 5
+
+
+def test_a_slow_reply_that_keeps_coming_does_not_stall():
+    slow = endpoint.chat([{"content": "x"}] * 8, "stop", 8, "m")
+    replies, _, _ = asked(lambda _: endpoint.stream(slow, delay_s=0.1), stall_s=0.5)
+    assert replies[0].text == "x" * 8
+
+
+def test_a_reply_without_end_is_cut_off_as_runaway():
+    def endless(_):
+        yield from list(endpoint.text("x"))[:1]
+        block = b"data: " + b"x" * (1 << 20) + b"\n\n"
+        while True:
+            yield endpoint.Send, f"{len(block):x}\r\n".encode() + block + b"\r\n"
+
+    assert trouble(endless).kind == "runaway"
+
+
+def refusing(*names, says=True):
+    """A server that answers 400 to some parameters, naming the first of them or not."""
+
+    def answer(request):
+        wrong = next((name for name in names if name in request), None)
+        if wrong is None:
+            return endpoint.text("x")
+        words = f"Unsupported parameter: '{wrong}'" if says else "bad request"
+        return endpoint.status(400, {"error": {"message": words}})
+
+    return answer
+
+
+@pytest.mark.parametrize("says", [True, False])
+@pytest.mark.parametrize("name", ["stream_options", "seed", "temperature"])
+def test_a_parameter_that_the_server_refuses_is_left_out_from_then_on(name, says):
+    replies, _, server = asked(refusing(name, says=says), times=2)
+    assert [reply.text for reply in replies] == ["x", "x"]
+    assert name not in server.requests[-1]
+    assert len([request for request in server.requests if name not in request]) == 2
+
+
+def test_several_refused_parameters_go_one_at_a_time_and_are_told_once():
+    replies, notices, server = asked(refusing("stream_options", "seed"), times=2, notices=True)
+    assert (len(replies), len(server.requests)) == (2, 4)
+    assert notices == ("the server refuses stream_options", "the server refuses seed")
+
+
+def test_a_server_of_the_newer_kind_gets_max_completion_tokens():
+    replies, notices, server = asked(refusing("max_tokens"), notices=True)
+    assert (replies[0].text, server.requests[-1]["max_completion_tokens"]) == ("x", 16)
+    assert notices == ("the server refuses max_tokens, max_completion_tokens is sent instead",)
+
+
+def test_a_bad_request_that_is_none_of_this_stays_one():
+    found = trouble(lambda _: endpoint.status(400, {"error": {"message": "no"}}))
+    assert (found.kind, found.message) == ("rejected", "the server answered HTTP 400: no")
+
+
+def test_after_an_answer_a_400_is_about_the_request_at_hand():
+    turn = iter([endpoint.text("x"), endpoint.status(400, {"error": {"message": "no"}})])
+    with pytest.raises(Trouble, match="HTTP 400"):
+        asked(lambda _: next(turn), times=2)
+
+
+def test_a_tool_call_that_the_server_could_not_parse_is_the_models_doing():
+    with pytest.raises(Malformed):
+        asked(lambda _: endpoint.status(500, {"error": {"message": "Failed to parse tool call arguments as JSON: x"}}))
+
+
+def test_another_model_than_the_one_asked_for_is_refused_where_that_was_asked():
+    assert trouble(lambda _: endpoint.text("x", model="other"), verify_model=True).kind == "wrong_model"
+    assert asked(lambda _: endpoint.text("x", model="fake"), verify_model=True)[0][0].text == "x"
+
+
 def test_a_server_that_is_not_there_is_said_at_once_in_one_line():
     url = refused_url()
     began = monotonic()
     with pytest.raises(EndpointDown) as caught:
         asyncio.run(opened(made.target(base_url=url)))
     assert monotonic() - began < 5
-    assert caught.value.message == f"no server at {url} (connect call failed)"
+    assert caught.value.message == f"no server at {url} (connection refused)"
     assert caught.value.exit_code == 2
 
 
@@ -131,6 +222,20 @@ def test_a_key_that_the_server_echoes_is_taken_out_of_the_message(monkeypatch):
     monkeypatch.setenv("SOME_KEY", "canary-123")
     found = trouble(lambda _: endpoint.status(400, {"error": "no such key canary-123"}), api_key_env="SOME_KEY")
     assert found.message == "the server answered HTTP 400: no such key [key]"
+
+
+def test_a_key_that_would_be_cut_in_two_is_taken_out_before_the_cut(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", "canary-" + "x" * 40)
+    echo = "y" * 260 + " " + "canary-" + "x" * 40
+    found = trouble(lambda _: endpoint.status(400, {"error": echo}), api_key_env="SOME_KEY")
+    assert "canary" not in found.message
+    assert len(found.message) < 320
+
+
+def test_a_secret_of_a_header_is_taken_out_as_well(monkeypatch):
+    monkeypatch.setenv("PROJECT", "canary-9")
+    found = trouble(lambda _: endpoint.status(400, {"error": "bad canary-9"}), headers={"X-P": "p ${PROJECT}"})
+    assert found.message == "the server answered HTTP 400: bad [key]"
 
 
 def test_a_missing_key_is_named_before_anything_is_sent(monkeypatch):

@@ -1,143 +1,84 @@
 import made
-import msgspec
 import pytest
 
-from crucibleforge.report.scorecard import board
-from crucibleforge.store.fold import fold
-from crucibleforge.types import Failure, Price, Timing, Usage
+from crucibleforge.report.scorecard import Overall, Part, Rate, categories, failures, invalid, overall
+from crucibleforge.types import Failure, Recovery, Row
 
-A = made.case("math/sum/easy.1")
-B = made.case("math/sum/hard.1")
-C = made.case("coding/f/easy.1")
-SUITE = [A, B, C]
-BY_ID = {case.id: case for case in SUITE}
-ALL_PASS = [event for case in SUITE for event in (made.attempt(case), made.verdict(case))]
+CASES = [made.case(f"math/sum/easy.{number}") for number in range(1, 6)]
 
 
-def run(*events, plan=None, cases=SUITE):
-    plan = plan or made.plan(cases)
-    return plan, fold(plan, {case.id: case for case in cases}, events)
+def row(outcome, number=1, reply=None, **fields):
+    case = CASES[number - 1]
+    attempt = made.attempt(case, *([reply] if reply else []), **fields)
+    return Row(attempt.job, case, attempt, made.verdict(case, outcome))
 
 
-def card(*runs, weights=None):
-    return board(runs, SUITE, weights or {}, "now").cards[0]
+def rows(*outcomes):
+    return [row(outcome, number) for number, outcome in enumerate(outcomes, start=1)]
 
 
-def rates(found):
-    return {score.name: (score.rate.passed, score.rate.total) for score in found.categories}
+def test_delivered_is_over_all_counted_and_the_other_over_those_that_answered():
+    (score,) = categories(rows("pass", "fail", "truncated", "unanswered", "refused"), CASES, {})
+    assert (score.rate.passed, score.rate.total) == (1, 5)
+    assert (score.when_answered.passed, score.when_answered.total) == (1, 2)
+    assert score.lost == Part(2, 5)
 
 
-def test_a_complete_run_has_a_total_and_raw_counts():
-    found = card(run(*ALL_PASS[:-1], made.verdict(C, "fail")))
-    assert rates(found) == {"math": (2, 2), "coding": (0, 1)}
-    assert (found.overall.percent, found.settled, found.planned) == (50.0, 3, 3)
-    assert found.overall.low < 50.0 < found.overall.high
+def test_where_nothing_was_lost_both_are_the_same():
+    (score,) = categories(rows("pass", "fail", "partial"), CASES, {})
+    assert (score.rate, score.lost) == (score.when_answered, Part(0, 3))
 
 
-def test_a_partial_run_has_neither_total_nor_rank_and_says_so():
-    found = card(run(*ALL_PASS[:2]))
-    assert (found.overall, found.notes) == (None, ("partial (1/3 cases)",))
+def test_rows_that_are_not_counted_are_not_lost_either():
+    (score,) = categories(rows("pass", "skipped", "pending"), CASES, {})
+    assert (score.rate.total, score.lost) == (1, Part(0, 1))
 
 
-def test_a_skipped_case_is_in_no_denominator_and_makes_the_run_partial():
-    found = card(run(*ALL_PASS[:4], made.verdict(C, "skipped", why="too long")))
-    assert rates(found) == {"math": (2, 2), "coding": (0, 0)}
-    assert (found.overall, found.notes) == (None, ("partial (2/3 cases)", "1 skipped: context too small"))
+def test_a_recovered_answer_is_delivered_and_counted_apart():
+    recovery = Recovery(0, "overflow", (made.reply("", reasoning="hm", finish="length"),), "no_think")
+    (score,) = categories([row("pass", recoveries=(recovery,)), row("pass", 2)], CASES, {})
+    assert (score.rate.passed, score.when_answered.passed, score.recovered) == (2, 2, 1)
 
 
-def test_an_error_of_ours_is_shown_and_never_scored():
-    failed = made.failed(C, failure=Failure("transport", "gone", 3))
-    found = card(run(*ALL_PASS[:4], failed))
-    assert (rates(found)["coding"], found.errors) == ((0, 0), 1)
-    assert found.notes == ("partial (2/3 cases)", "1 errored, not scored")
-    assert [(f.outcome, f.why) for f in found.failures] == [("error", "gone (3 tries)")]
+def test_an_attempt_to_recover_that_brought_nothing_recovers_nothing():
+    recovery = Recovery(0, "overflow", (made.reply("", reasoning="hm", finish="length"),))
+    (score,) = categories([row("truncated", recoveries=(recovery,))], CASES, {})
+    assert (score.recovered, score.lost) == (0, Part(1, 1))
 
 
-@pytest.mark.parametrize("outcome", ["fail", "partial", "refused", "truncated", "unanswered"])
-def test_whatever_is_no_pass_counts_as_none(outcome):
-    found = card(run(*ALL_PASS[:-1], made.verdict(C, outcome, why="because")))
-    assert rates(found)["coding"] == (0, 1)
-    assert [(f.case_id, f.outcome, f.why) for f in found.failures] == [(C.id, outcome, "because")]
+def test_an_overall_needs_rows_in_every_category_that_counts():
+    half, none = Rate(1, 2, 0.1, 0.9), Rate(0, 0, None, None)
+    assert overall([(1.0, half), (1.0, none)]) is None
+    assert overall([(1.0, half), (0.0, none)]) == Overall(50.0, pytest.approx(10.0), pytest.approx(90.0))
+    assert overall([]) is None
 
 
-def test_a_category_of_weight_nought_is_shown_and_not_counted():
-    found = card(run(*ALL_PASS[:-1], made.verdict(C, "fail")), weights={"coding": 0.0})
-    assert (rates(found)["coding"], found.overall.percent) == ((0, 1), 100.0)
+THOUGHT = made.reply("", reasoning="hm")
+TAGGED = made.reply("<think>hm")
 
 
-def test_runs_of_parts_come_together():
-    one, two = run(*ALL_PASS[:4], cases=[A, B]), run(*ALL_PASS[4:], cases=[C])
-    assert card(one, two).overall.percent == 100.0
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        ([], ""),
+        (rows("skipped"), ""),
+        (rows("truncated", "truncated", "skipped"), "every reply was cut off"),
+        (rows("truncated", "fail"), ""),
+        (rows("truncated", "pass"), ""),
+        ([row("unanswered", 1, THOUGHT), row("unanswered", 2, TAGGED)], "every reply stopped inside its reasoning"),
+        ([row("truncated"), row("unanswered", 2, THOUGHT)], "every reply was cut off or stopped inside its reasoning"),
+        ([row("truncated"), row("unanswered", 2, made.reply(""))], ""),
+    ],
+)
+def test_a_model_is_invalid_iff_every_counted_row_was_cut_off_or_lost_in_reasoning(found, why):
+    assert invalid(found) == why
 
 
-def test_the_newest_settled_row_counts():
-    old, new = run(*ALL_PASS), run(made.attempt(A), made.verdict(A, "fail"), made.failed(B))
-    assert rates(card(old, new)) == {"math": (1, 2), "coding": (1, 1)}
-
-
-def test_another_model_under_the_same_label_is_not_mixed_in():
-    newer = run(*ALL_PASS[:2], plan=made.plan(SUITE, made.target(model_id="y")))
-    found = card(run(*ALL_PASS), newer)
-    assert (found.model_id, found.settled) == ("y", 1)
-
-
-def test_a_new_price_is_no_other_model():
-    newer = run(*ALL_PASS[:2], plan=made.plan(SUITE, made.target(price=Price(1, 1))))
-    assert card(run(*ALL_PASS), newer).settled == 3
-
-
-def test_rows_of_an_older_question_do_not_count():
-    old = msgspec.structs.replace(A, hash="old")
-    found = card(run(made.attempt(old), made.verdict(old), *ALL_PASS[2:], cases=[old, B, C]))
-    assert (found.settled, found.notes) == (2, ("partial (2/3 cases)", "1 rows of an older suite not counted"))
-
-
-def test_repeats_count_as_rows_and_not_as_more_cases():
-    plan = made.plan(SUITE, repeats=2)
-    twice = [e for case in SUITE for n in (1, 2) for e in (made.attempt(case, repeat=n), made.verdict(case, repeat=n))]
-    found, once = card(run(*twice, plan=plan)), card(run(*ALL_PASS))
-    assert rates(found) == {"math": (4, 4), "coding": (2, 2)}
-    assert [s.rate.low for s in found.categories] == [s.rate.low for s in once.categories]
-
-
-def timed(tokens, seconds):
-    return made.reply(usage=Usage(5, tokens), timing=Timing(9.0, first_content_s=1.0, last_token_s=1.0 + seconds))
-
-
-def test_speed_is_the_median_of_replies_that_were_alone():
-    events = [
-        made.attempt(A, timed(21, 1.0)),
-        made.attempt(B, timed(41, 1.0)),
-        made.attempt(C, timed(999, 1.0), in_flight=2),
+def test_every_row_that_did_not_pass_has_its_reason():
+    case = CASES[0]
+    failed = made.failed(case, failure=Failure("timeout", "no reply in time", 1))
+    found = failures([row("pass"), row("fail", 2), Row(failed.job, case, failed)])
+    assert [(one.case_id, one.outcome, one.why) for one in found] == [
+        (CASES[1].id, "fail", ""),
+        (case.id, "error", "no reply in time (1 try)"),
     ]
-    assert (card(run(*events)).speed.tok_per_s, card(run(*events)).speed.n, card(run(*events)).speed.alone) == (30.0, 2, True)
-
-
-def test_speed_beside_other_requests_says_so():
-    found = card(run(made.attempt(A, timed(21, 1.0), in_flight=2)))
-    assert (found.speed.alone, found.notes[-1]) == (False, "tok/s beside other requests")
-
-
-def test_tokens_and_cost_are_summed_and_a_missing_cost_makes_the_sum_unknown():
-    priced = [made.attempt(case, cost_usd=0.5) for case in SUITE]
-    found = card(run(*priced))
-    assert (found.prompt_tokens, found.completion_tokens, found.cost_usd) == (30, 60, 1.5)
-    assert card(run(*priced[:2], made.attempt(C))).cost_usd is None
-
-
-def test_code_that_ran_without_a_sandbox_is_noted():
-    assert card(run(*ALL_PASS[:-1], made.verdict(C, isolation="none"))).notes == ("code ran without a sandbox",)
-
-
-def test_the_board_ranks_complete_models_first_best_first():
-    plan = made.plan(SUITE, made.target("low"), made.target("part"), made.target("high"))
-    events = [e for case in SUITE for e in (made.attempt(case, label="high"), made.verdict(case, label="high"))]
-    events += [e for case in SUITE for e in (made.attempt(case, label="low"), made.verdict(case, "fail", label="low"))]
-    events += [made.attempt(A, label="part"), made.verdict(A, label="part")]
-    found = board([run(*events, plan=plan)], SUITE, {}, "now")
-    assert [one.label for one in found.cards] == ["high", "low", "part"]
-
-
-def test_a_planned_model_that_was_never_asked_has_no_line():
-    plan = made.plan(SUITE, made.target("m"), made.target("n"))
-    assert [one.label for one in board([run(*ALL_PASS, plan=plan)], SUITE, {}, "now").cards] == ["m"]

@@ -1,8 +1,8 @@
 import msgspec
 import pytest
 
+from crucibleforge.chat import Dialogue, Message, Reply, Timing, Tool, ToolAnswer, ToolCall, Usage
 from crucibleforge.run.dialogue import NOT_EXECUTED, next_request
-from crucibleforge.types import Dialogue, Message, Reply, Timing, Tool, ToolAnswer, ToolCall, Usage
 
 TOOLS = (Tool("look", "Look.", {"type": "object"}),)
 
@@ -51,8 +51,9 @@ def test_calls_that_nobody_answers_end_the_dialogue():
     assert next_request(dialogue(tools=TOOLS, turns=("more",)), (reply("", ToolCall("c", "look", "{}")),)) is None
 
 
-def test_a_cut_reply_ends_the_dialogue():
-    assert next_request(dialogue(turns=("q2",)), (reply("a", finish="length"),)) is None
+@pytest.mark.parametrize("finish", ["length", "malformed"])
+def test_a_reply_that_was_cut_or_thrown_away_ends_the_dialogue(finish):
+    assert next_request(dialogue(turns=("q2",)), (reply("a", finish=finish),)) is None
 
 
 def test_rounds_are_bounded():
@@ -60,3 +61,11 @@ def test_rounds_are_bounded():
     call = reply("", ToolCall("c", "look", "{}"))
     assert next_request(dialogue(answers=world, max_rounds=3), (call, call)) is not None
     assert next_request(dialogue(answers=world, max_rounds=3), (call, call, call)) is None
+
+
+def test_reasoning_is_handed_back_with_calls_and_only_with_them():
+    world = (ToolAnswer("look", {}, "x"),)
+    thought = msgspec.structs.replace(reply("", ToolCall("c", "look", "{}")), reasoning="hm")
+    assert next_request(dialogue(answers=world), (thought,)).messages[1].reasoning == "hm"
+    plain = msgspec.structs.replace(reply("a"), reasoning="hm")
+    assert next_request(dialogue(turns=("q2",)), (plain,)).messages[1].reasoning == ""

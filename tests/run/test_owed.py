@@ -1,7 +1,8 @@
 import made
 
-from crucibleforge.run.owed import to_ask, to_mark
+from crucibleforge.run.owed import lost, to_ask, to_mark
 from crucibleforge.store.fold import fold
+from crucibleforge.types import Recovery
 
 CASES = [made.case(f"math/sum/easy.{n}") for n in range(1, 6)]
 NEW, FAILED, ASKED, MARKED, SKIPPED = CASES
@@ -29,3 +30,20 @@ def test_what_was_answered_and_not_marked_is_marked():
 def test_replies_before_a_failure_do_not_make_an_answer():
     row = fold(made.plan([NEW]), {NEW.id: NEW}, [made.failed(NEW, replies=(made.reply(),))])
     assert (len(to_ask(row)), len(to_mark(row))) == (1, 0)
+
+
+def test_lost_is_what_was_thought_to_death_and_never_asked_for_again():
+    thought = made.reply("", reasoning="hm", finish="length")
+    recovered = Recovery(0, "overflow", (thought,))
+    rows = fold(
+        made.plan(CASES),
+        {case.id: case for case in CASES},
+        [
+            made.attempt(NEW, thought),
+            made.verdict(NEW, "truncated"),
+            made.attempt(FAILED, thought, recoveries=(recovered,)),
+            made.attempt(ASKED, made.reply("an answer", reasoning="hm")),
+            made.attempt(MARKED, made.reply("", finish="length")),
+        ],
+    )
+    assert [row.case for row in lost(rows)] == [NEW]

@@ -1,3 +1,4 @@
+import asyncio
 import errno
 import os
 
@@ -106,3 +107,64 @@ def test_a_write_that_fails_leaves_the_log_as_it_was_and_closes_it(tmp_path, num
 def test_two_writers_never_share_a_log(tmp_path):
     with opened(tmp_path), pytest.raises(FolderLocked), opened(tmp_path):
         pass
+
+
+def soon(log, *batches):
+    async def go():
+        return await asyncio.gather(*(log.append_soon(*batch) for batch in batches), return_exceptions=True)
+
+    return asyncio.run(go())
+
+
+def test_rows_that_come_together_are_acknowledged_when_durable_and_stand_in_order(tmp_path):
+    syncs = []
+
+    def write(descriptor, data):
+        syncs.append(data.count(b"\n"))
+        return os.write(descriptor, data)
+
+    with opened(tmp_path, write=write) as log:
+        assert soon(log, *([row] for row in ROWS), ROWS, []) == [None] * 5
+    assert read(tmp_path) == (ROWS * 2, [])
+    assert (sum(syncs), len(syncs)) == (6, 2)
+
+
+def test_a_batch_that_cannot_be_written_is_acknowledged_to_nobody(tmp_path):
+    written(tmp_path, ROWS[0])
+
+    def full(descriptor, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with opened(tmp_path, write=full) as log:
+        ends = soon(log, [ROWS[1]], [ROWS[2]], [ROWS[0]])
+        with pytest.raises(FolderUnusable, match="an earlier row"):
+            log.append(ROWS[1])
+    assert [type(end) for end in ends] == [FolderUnusable] * 3
+    assert read(tmp_path) == (ROWS[:1], [])
+
+
+def test_rows_of_those_who_were_cancelled_are_written_before_the_log_is_closed(tmp_path):
+    async def cancelled(log):
+        tasks = [asyncio.create_task(log.append_soon(row)) for row in ROWS]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    with opened(tmp_path) as log:
+        asyncio.run(cancelled(log))
+    assert read(tmp_path) == (ROWS, [])
+
+
+def test_an_append_beside_a_batch_leaves_whole_lines(tmp_path):
+    async def both(log):
+        task = asyncio.gather(*(log.append_soon(row) for row in ROWS * 20))
+        for row in ROWS * 20:
+            log.append(row)
+            await asyncio.sleep(0)
+        await task
+
+    with opened(tmp_path) as log:
+        asyncio.run(both(log))
+    events, problems = read(tmp_path)
+    assert (len(events), problems) == (120, [])

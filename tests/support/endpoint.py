@@ -5,12 +5,17 @@ It runs in a thread of its own, on a free loopback port, and remembers every req
 
 import asyncio
 import json
+import socket
+import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 Send, Wait, Drop = "send", "wait", "drop"
+# As Drop, but in an orderly way, what was sent being read; by a TCP reset; and with the whole server going away for so
+# many seconds, or until it is told to come `back`.
+End, Reset, Away = "end", "reset", "away"
 Step = tuple[str, object]
 
 
@@ -22,6 +27,7 @@ class Endpoint:
     requests: list[dict] = field(default_factory=list)
     headers: list[str] = field(default_factory=list)
     connections: int = 0
+    back: Callable[[], None] = lambda: None
 
 
 def stream(events: Iterable[object], *, done: bool = True, delay_s: float = 0.0) -> Iterator[Step]:
@@ -86,12 +92,16 @@ def serving(
 
     async def serve() -> None:
         stop = asyncio.Event()
-        server = await asyncio.start_server(lambda r, w: _connection(box["endpoint"], answer, models, r, w), "127.0.0.1", 0)
-        box.update(loop=asyncio.get_running_loop(), stop=stop)
-        box["endpoint"] = Endpoint(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+        listener = _Listener(lambda r, w: _connection(listener, answer, models, r, w))
+        await listener.listen()
+        loop = asyncio.get_running_loop()
+        url = f"http://127.0.0.1:{listener.port}/v1"
+        back = lambda: asyncio.run_coroutine_threadsafe(listener.listen(), loop).result(5)  # noqa: E731
+        listener.endpoint = Endpoint(url, back=back)
+        box.update(loop=loop, stop=stop, endpoint=listener.endpoint)
         ready.set()
         await stop.wait()
-        server.close()
+        listener.close()
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
 
@@ -105,18 +115,51 @@ def serving(
         thread.join(5)
 
 
-async def _connection(endpoint, answer, models, reader, writer) -> None:
-    endpoint.connections += 1
+class _Listener:
+    """A port that is listened to or refuses, and stays ours in either state."""
+
+    def __init__(self, connected) -> None:
+        self._connected = connected
+        self._server = None
+        self._held = _bound(0)
+        self.port = self._held.getsockname()[1]
+
+    async def listen(self) -> None:
+        if self._server is None:
+            self._server = await asyncio.start_server(self._connected, sock=self._held, backlog=1024)
+
+    def refuse(self) -> None:
+        self._server.close()
+        self._server = None
+        self._held = _bound(self.port)
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        self._held.close()
+
+
+def _bound(port: int) -> socket.socket:
+    # asyncio switches Nagle's algorithm off for sockets that say that they are TCP.
+    held = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", port))
+    return held
+
+
+async def _connection(listener, answer, models, reader, writer) -> None:
+    listener.endpoint.connections += 1
     try:
-        while await _exchange(endpoint, answer, models, reader, writer):
+        while await _exchange(listener, answer, models, reader, writer):
             pass
-    except (ConnectionError, asyncio.IncompleteReadError):
-        pass
+    except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        pass  # the other side has gone, or the test has ended; asyncio would print what else it gets to see
     finally:
         writer.close()
 
 
-async def _exchange(endpoint, answer, models, reader, writer) -> bool:
+async def _exchange(listener, answer, models, reader, writer) -> bool:
+    endpoint = listener.endpoint
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     endpoint.headers.append(head)
     length = next((int(line.split(":")[1]) for line in head.split("\r\n") if line.lower().startswith("content-length")), 0)
@@ -132,6 +175,19 @@ async def _exchange(endpoint, answer, models, reader, writer) -> bool:
             await asyncio.sleep(value)
         elif kind == Drop:
             writer.transport.abort()
+            return False
+        elif kind == End:
+            return False
+        elif kind == Reset:
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            writer.transport.abort()
+            return False
+        elif kind == Away:
+            writer.transport.abort()
+            listener.refuse()
+            if value is not None:
+                await asyncio.sleep(value)
+                await listener.listen()
             return False
         else:
             writer.write(value)

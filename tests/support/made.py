@@ -2,22 +2,18 @@
 
 import msgspec
 
+from crucibleforge.chat import Dialogue, Message, Reply, Timing, ToolCall, Usage
 from crucibleforge.types import (
     Attempt,
     Case,
-    Dialogue,
     Failure,
     Grading,
     Job,
     Machine,
-    Message,
     Needs,
-    Reply,
     RunPlan,
     Selection,
     Target,
-    Timing,
-    Usage,
     Verdict,
 )
 
@@ -60,6 +56,10 @@ def plan(cases: list[Case], *targets: Target, **fields: object) -> RunPlan:
 def reply(text: str = "ANSWER: 42", **fields: object) -> Reply:
     made = Reply(text=text, finish="stop", usage=Usage(10, 20), timing=Timing(1.0))
     return msgspec.structs.replace(made, **fields)
+
+
+def call(name: str = "look", arguments: str = "{}") -> ToolCall:
+    return ToolCall("c0", name, arguments)
 
 
 def attempt(of: Case, *replies: Reply, label: str = "m", repeat: int = 1, **fields: object) -> Attempt:

@@ -1,11 +1,13 @@
 import json
 
+import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from wire_streams import read, streams
 
+from crucibleforge.chat import ServerTimings, ToolCall, Usage
 from crucibleforge.errors import Trouble
-from crucibleforge.types import ServerTimings, ToolCall, Usage
 from crucibleforge.wire.collect import Collector
 
 MS = 1_000_000
@@ -56,7 +58,7 @@ def test_usage_comes_from_the_last_event_without_choices():
         "prompt_tokens_details": {"cached_tokens": 3},
     }
     reply = collected((1, delta("length", content="x")), (2, event({"choices": [], "usage": usage})))
-    assert (reply.usage, reply.finish) == (Usage(7, 5, 2, 3), "length")
+    assert (reply.usage, reply.finish) == (Usage(7, 5, 2, 3, "usage"), "length")
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None}, {"prompt_tokens": -1}, {"prompt_tokens": True}, "x"])
@@ -115,18 +117,34 @@ def test_what_follows_done_is_not_read():
     assert collected((1, delta("stop", content="x")), (2, b"data: [DONE]\n\ndata: {nonsense\n\n")).text == "x"
 
 
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-        lambda inner: st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["choices", "delta", "content", "tool_calls", "usage", "index", "function", "finish_reason"]), inner, max_size=4),
-        max_leaves=12,
-    )
-)
-def test_any_json_event_gives_a_reply_or_trouble_of_ours(value):
-    collector = Collector(0)
-    try:
-        collector.feed(1, event(value))
-        collector.reply(2)
-    except Trouble:
-        pass
+def test_a_reply_longer_than_any_may_be_is_given_up():
+    for data in (delta(content="x" * 60), delta(reasoning="x" * 60), delta(tool_calls=[{"function": {"arguments": "x"}}])):
+        collector = Collector(0, max_text=100)
+        collector.feed(1, data)
+        with pytest.raises(Trouble) as caught:
+            collector.feed(2, data)
+        assert caught.value.kind == "runaway"
+
+
+def test_the_old_form_of_a_call_is_a_call():
+    reply = collected((1, delta(function_call={"name": "f", "arguments": "{"})), (2, delta("function_call", function_call={"arguments": "}"})))
+    assert (reply.tool_calls, reply.finish) == ((ToolCall("call_0", "f", "{}"),), "tool_calls")
+
+
+def test_only_choice_nought_is_read():
+    other = event({"choices": [{"index": 1, "delta": {"content": "x"}, "finish_reason": "stop"}]})
+    assert collected((1, other), (2, b"data: [DONE]\n\n" * 2)).text == ""
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(streams(), st.integers(1, 9))
+def test_any_stream_gives_a_reply_or_an_error_of_ours_the_same_in_any_cut(stream, size):
+    made, whole = read(stream), b"".join(stream)
+    assert read([whole[at : at + size] for at in range(0, len(whole), size)]) == made
+    assert msgspec.json.encode(made)
+
+
+def test_deep_json_is_trouble():
+    with pytest.raises(Trouble):
+        collected((1, b"data: " + b"[" * 100_000 + b"\n\n"))

@@ -1,6 +1,9 @@
 import json
 
-from crucibleforge.types import Message, Request, Sampling, Target, Tool, ToolCall
+import pytest
+
+from crucibleforge.chat import Message, Request, Tool, ToolCall
+from crucibleforge.types import Sampling, Target
 from crucibleforge.wire.request import body
 
 TARGET = Target(label="l", provider="p", kind="openai", model_id="m", sampling=Sampling(0.5, None, 7))
@@ -34,3 +37,38 @@ def test_extra_body_adds_but_never_redirects():
     target = Target(label="l", provider="p", kind="openai", model_id="m", extra_body={"top_k": 3, "model": "other", "stream": False})
     sent = json.loads(body(target, Request((), (), 8)))
     assert (sent["top_k"], sent["model"], sent["stream"]) == (3, "m", True)
+
+
+@pytest.mark.parametrize("name", ["stream_options", "seed", "temperature", "tools"])
+def test_a_refused_parameter_is_not_sent(name):
+    sent = json.loads(body(TARGET, Request((), (Tool("f", "d", {}),), 8), frozenset({name})))
+    assert (name in sent, sent["max_tokens"]) == (False, 8)
+
+
+def test_without_max_tokens_the_limit_goes_by_its_new_name():
+    sent = json.loads(body(TARGET, Request((), (), 8), frozenset({"max_tokens"})))
+    assert (sent.get("max_tokens"), sent["max_completion_tokens"]) == (None, 8)
+
+
+@pytest.mark.parametrize(
+    ("thinking", "dropped", "kwargs"),
+    [
+        (False, frozenset(), {"enable_thinking": False, "own": {"a": 1}}),
+        (None, frozenset(), {"enable_thinking": True, "own": {"a": 1}}),
+        (True, frozenset(), {"enable_thinking": True, "own": {"a": 1}}),
+        (False, frozenset({"chat_template_kwargs"}), None),
+    ],
+)
+def test_thinking_is_switched_off_beside_the_users_own_kwargs(thinking, dropped, kwargs):
+    own = {"chat_template_kwargs": {"enable_thinking": True, "own": {"a": 1}}, "stream_options": {"continuous_usage_stats": True}}
+    target = Target(label="l", provider="p", kind="openai", model_id="m", extra_body=own)
+    sent = json.loads(body(target, Request((), (), 8, thinking=thinking), dropped))
+    assert sent.get("chat_template_kwargs") == kwargs
+    assert sent["stream_options"] == {"continuous_usage_stats": True, "include_usage": True}
+    assert own["chat_template_kwargs"]["enable_thinking"] is True
+
+
+def test_reasoning_goes_back_with_the_calls_it_led_to():
+    call = ToolCall("c1", "f", "{}")
+    sent = json.loads(body(TARGET, Request((Message("assistant", "", (call,), reasoning="hm"),), (), 8)))
+    assert sent["messages"][0]["reasoning_content"] == "hm"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,22 +11,28 @@ import msgspec
 from crucibleforge.cli._screen import say, table
 from crucibleforge.config import Config
 from crucibleforge.errors import UnknownName
+from crucibleforge.report.board import board
 from crucibleforge.report.markdown import plain, rendered, scoreboard
-from crucibleforge.report.scorecard import Board, board
+from crucibleforge.report.scorecard import Board, Source
+from crucibleforge.store.fold import fold
 from crucibleforge.store.folder import all_runs, write_atomically
 from crucibleforge.store.log import now
 from crucibleforge.suite.expand import suite
+from crucibleforge.types import Adapted
 
 MARKDOWN, JSON = "report.md", "report.json"
+_NOTES_WIDTH = 60
 
 
 def gather(results: Path, config: Config) -> Board:
     """The board over all runs of a folder; rows that cannot be read are named on stderr."""
     runs = []
     for run in all_runs(results):
-        for problem in run.events()[1]:
+        events, problems = run.events()
+        for problem in problems:
             say(f"warning: not read: {problem}")
-        runs.append((run.plan, run.rows()))
+        learnt = tuple(event for event in events if isinstance(event, Adapted))
+        runs.append(Source(run.plan, fold(run.plan, run.cases, events), learnt))
     return board(runs, suite(), weights(config), now())
 
 
@@ -49,7 +56,20 @@ def write(made: Board, results: Path) -> None:
 
 
 def show(made: Board, results: Path) -> None:
-    """Print the scoreboard to stdout and say where the rest is."""
+    """Say the alarms, print the scoreboard to stdout, and say where the rest is."""
+    for alarm in made.alarms:
+        say(f"ALARM: {plain(alarm.label)}: {plain(alarm.text)}")
     header, rows = scoreboard(made)
-    click.echo(table(header, [[plain(cell) for cell in row] for row in rows]))
+    # The notes are the last cell; whole, they would break every line of the table.
+    brief = [[*row[:-1], _brief(card.notes)] for row, card in zip(rows, made.cards, strict=True)]
+    click.echo(table(header, [[plain(cell) for cell in row] for row in brief]))
     say(f"wrote {results / MARKDOWN} and {results / JSON}: categories with intervals, every failure with its reason")
+
+
+def _brief(notes: Sequence[str]) -> str:
+    """As many notes as fit, one at least, and how many more there are."""
+    shown = [
+        note for place, note in enumerate(notes) if len("; ".join(notes[: place + 1])) <= _NOTES_WIDTH or place == 0
+    ]
+    rest = len(notes) - len(shown)
+    return "; ".join(shown) + (f"; {rest} more in {MARKDOWN}" if rest else "")

@@ -67,6 +67,8 @@ def run_options(verb: Verb) -> Verb:
             listed("--models", "Labels of models.yaml, .gguf files, `builtin`, or `all`.", "LIST"),
             selection_options,
             click.option("--repeats", type=click.IntRange(1, 100), help="Ask each case so often.", metavar="N"),
+            click.option("--max-cost", type=click.FloatRange(min=0), help="Stop before it costs more.", metavar="USD"),
+            click.option("--max-minutes", type=click.FloatRange(min=0), help="Stop after so long.", metavar="MIN"),
             click.option("--fresh", is_flag=True, help="Start a new run even if one could be continued."),
             click.option("--plan", "plan_only", is_flag=True, help="Show what would be done; call nothing."),
             click.option("--yes", is_flag=True, help="Do not ask before spending money."),

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from crucibleforge.cli._screen import say
 from crucibleforge.report.markdown import plain
 from crucibleforge.stats.rates import decode_rate
-from crucibleforge.types import Attempt, Served, Target, Verdict
+from crucibleforge.types import Adapted, Attempt, Served, Target, Verdict
 
 _SHOWN_CHARACTERS = 100
 
@@ -60,6 +60,10 @@ class Lines:
         if attempt.failure:
             say(f"[{attempt.job.label}] {attempt.job.case_id}: {plain(attempt.failure.message)}")
 
+    def adapted(self, event: Adapted) -> None:
+        """Say what was learnt about a target."""
+        say(_learnt(event))
+
     def marked(self, verdict: Verdict) -> None:
         """Say what became of a row."""
         self.counts.marked(verdict)
@@ -88,6 +92,10 @@ class Bar:
         if attempt.failure:
             self._print(f"{attempt.job.case_id}: {plain(attempt.failure.message)}")
         self._update()
+
+    def adapted(self, event: Adapted) -> None:
+        """Say what was learnt about a target."""
+        self._print(_learnt(event))
 
     def marked(self, verdict: Verdict) -> None:
         """Move on by one row."""
@@ -126,6 +134,10 @@ def shown(counts: Counts, console: Console | None = None) -> Iterator[Lines | Ba
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("starting", total=counts.total, completed=counts.done, passed="", speed="")
         yield Bar(counts, progress, task)
+
+
+def _learnt(event: Adapted) -> str:
+    return f"[{event.label}] {plain(event.what)}"
 
 
 def _opened(target: Target, served: Served) -> str:

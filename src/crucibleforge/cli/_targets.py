@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import msgspec
 
 from crucibleforge import plugins
 from crucibleforge.config import BUILTIN, Config, builtin_target, entry_target, gguf_target
@@ -33,6 +35,17 @@ def resolve(config: Config, names: Sequence[str]) -> tuple[Target, ...]:
             raise InputError(f"two models are called '{target.label}'", hint="give one of them a label in models.yaml")
         targets[target.label] = target
     return tuple(targets.values())
+
+
+def placing(builtin: Path | None) -> Callable[[Target], Target]:
+    """What gives the built-in model its file; a plan names none, since it lies in a user's cache."""
+
+    def placed(target: Target) -> Target:
+        if target.label != BUILTIN or builtin is None:
+            return target
+        return msgspec.structs.replace(target, path=str(builtin))
+
+    return placed
 
 
 def _target(config: Config, name: str) -> Target:

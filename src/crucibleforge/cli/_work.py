@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import shlex
-import signal
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +12,19 @@ from msgspec import Struct
 
 from crucibleforge import machine
 from crucibleforge.cli._board import gather, weights
-from crucibleforge.cli._progress import Counts, shown
-from crucibleforge.cli._sandboxed import executor, sandboxed
+from crucibleforge.cli._carry import Done, perform
+from crucibleforge.cli._sandboxed import sandboxed
 from crucibleforge.cli._screen import duration, print_json, say, table
-from crucibleforge.cli._targets import resolve
+from crucibleforge.cli._targets import placing, resolve
 from crucibleforge.config import BUILTIN, Config, load, load_profile, locate, merged, results_folder
-from crucibleforge.errors import InputError, Stopped
+from crucibleforge.errors import InputError
 from crucibleforge.providers import _builtin
-from crucibleforge.run.owed import to_ask, to_mark
+from crucibleforge.run.budget import Budget
+from crucibleforge.run.owed import to_ask
 from crucibleforge.run.plan import Estimate, Settings, estimate, make
-from crucibleforge.run.schedule import Bench, carry_out
-from crucibleforge.sandbox import Sandbox
 from crucibleforge.store import folder
 from crucibleforge.store.lock import locked
-from crucibleforge.store.log import now, opened
+from crucibleforge.store.log import now
 from crucibleforge.suite.expand import revision, suite
 from crucibleforge.suite.select import select
 from crucibleforge.types import Case, RunPlan, Selection, Target
@@ -41,6 +36,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
     models: tuple[str, ...]
     selection: Selection
     repeats: int | None
+    max_cost: float | None
+    max_minutes: float | None
     fresh: bool
     plan_only: bool
     yes: bool
@@ -59,16 +56,6 @@ class Prepared(Struct, frozen=True, kw_only=True):
     cases: tuple[Case, ...]
     selection: Selection
     repeats: int
-
-
-class Done(Struct, frozen=True, kw_only=True):
-    """How a run ended; `unfinished` tells for a target why it could not be finished."""
-
-    run: str
-    rows: int
-    settled: int
-    passed: int
-    unfinished: dict[str, str]
 
 
 def wanted(options: dict[str, Any]) -> Wanted:
@@ -145,6 +132,7 @@ def carry(ready: Prepared, want: Wanted) -> Done:
     Raises:
         SandboxMissing: model code would run unprotected; nothing has been started.
         FolderLocked: a live run holds the results folder.
+        EndpointDown: no model could be opened.
         Stopped: the user ended it; the message says what is kept and how to go on.
     """
     with sandboxed(ready.cases, want.allow_unsandboxed) as sandbox:
@@ -152,10 +140,10 @@ def carry(ready: Prepared, want: Wanted) -> Done:
         with locked(ready.results):
             plan = _plan(ready, sandbox.isolation if sandbox else "not needed")
             found = None if want.fresh else folder.find(ready.results, plan.key)
-            located = _located(ready, found)
+            placed = _placed(ready, found)
             run = found or folder.create(ready.results, plan, ready.cases)
             try:
-                return _carry(run, sandbox, located)
+                return perform(run, sandbox, placed, Budget(max_cost_usd=want.max_cost, max_minutes=want.max_minutes))
             finally:
                 if not run.events()[0] and not found:
                     folder.discard(run)
@@ -173,84 +161,6 @@ def _plan(ready: Prepared, isolation: str) -> RunPlan:
     return make(ready.targets, ready.cases, settings)
 
 
-def _carry(run: folder.Run, sandbox: Sandbox | None, located: dict[str, str]) -> Done:
-    before = run.rows()
-    owed = len(to_ask(before)) + len(to_mark(before))
-    kept = len(before) - owed
-    if owed and kept:
-        say(f"continuing {run.folder}: {kept} of {len(before)} rows are kept")
-    if not owed:
-        say(f"nothing is owed: all {len(before)} rows of {run.folder} are done (`--fresh` asks anew)")
-        return _done(run, {})
-    with opened(run.folder) as log, shown(Counts(kept, len(before))) as watch:
-        bench = Bench(
-            run=run,
-            log=log,
-            execute=executor(sandbox),
-            halt=sandbox.stop if sandbox else lambda: None,
-            watch=watch,
-            located=located,
-        )
-        number, unfinished = asyncio.run(_interruptible(carry_out(bench)))
-    done = _done(run, unfinished)
-    if number:
-        place = f" in {run.folder}" if done.settled else ""
-        stopped = Stopped(
-            f"stopped: {done.settled} of {done.rows} rows are kept{place}", hint=f"`{_again()}` continues"
-        )
-        stopped.exit_code = 128 + number
-        raise stopped
-    return done
-
-
-async def _interruptible(work: Coroutine[Any, Any, dict[str, str]]) -> tuple[int, dict[str, str]]:
-    """Await `work`, ending it cleanly at a signal.
-
-    Returns:
-        The number of the signal, 0 for none, and what `work` gave.
-    """
-    loop = asyncio.get_running_loop()
-    task = asyncio.ensure_future(work)
-    caught = 0
-
-    def stop(number: int) -> None:
-        nonlocal caught
-        if caught:
-            os._exit(128 + number)  # the second one means now; the log is durable at every row
-        caught = number
-        task.cancel()
-
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name) and sys.platform != "win32":
-            loop.add_signal_handler(getattr(signal, name), stop, int(getattr(signal, name)))
-    try:
-        return 0, await task
-    except asyncio.CancelledError:
-        if not caught:
-            raise
-        return caught, {}
-
-
-def _done(run: folder.Run, unfinished: dict[str, str]) -> Done:
-    rows = run.rows()
-    return Done(
-        run=str(run.folder),
-        rows=len(rows),
-        settled=sum(1 for row in rows if row.is_settled),
-        passed=sum(1 for row in rows if row.verdict and row.verdict.outcome == "pass"),
-        unfinished=unfinished,
-    )
-
-
-def conclude(done: Done) -> int:
-    """Say what could not be finished; the exit code is 1 if anything could not."""
-    for label, why in done.unfinished.items():
-        say(f"[{label}] not finished: {why}")
-    if done.settled < done.rows:
-        say(f"{done.rows - done.settled} of {done.rows} rows are still owed; `{_again()}` asks them again")
-    return 1 if done.unfinished or done.settled < done.rows else 0
-
-
 def _estimates(ready: Prepared) -> list[Estimate]:
     speeds = {card.label: card.speed.tok_per_s for card in gather(ready.results, ready.config).cards if card.speed}
     return [estimate(target, ready.cases, ready.repeats, speeds.get(target.label)) for target in ready.targets]
@@ -264,15 +174,8 @@ def _confirm(ready: Prepared, want: Wanted) -> None:
         click.confirm(f"this run may cost up to ${most:.4f}; go on?", abort=True, err=True)
 
 
-def _located(ready: Prepared, found: folder.Run | None) -> dict[str, str]:
-    """Paths of model files that are not the user's own; fetches the built-in model if it is still to be asked."""
-    if BUILTIN not in {target.label for target in ready.targets}:
-        return {}
-    if found and not any(row.job.label == BUILTIN for row in to_ask(found.rows())):
-        return {}
-    return {BUILTIN: str(_builtin.path(say=say))}
-
-
-def _again() -> str:
-    """The command that continues this one."""
-    return shlex.join(["crucibleforge", *(word for word in sys.argv[1:] if word != "--fresh")])
+def _placed(ready: Prepared, found: folder.Run | None) -> Callable[[Target], Target]:
+    """Gives the built-in model its file, which is fetched if that model is still to be asked."""
+    is_meant = BUILTIN in {target.label for target in ready.targets}
+    is_owed = found is None or any(row.job.label == BUILTIN for row in to_ask(found.rows()))
+    return placing(_builtin.path(say=say) if is_meant and is_owed else None)

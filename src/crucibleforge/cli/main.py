@@ -15,6 +15,7 @@ _VERBS = {
     "all": "Run, grade and report in one go.",
     "run": "Ask models and mark their replies; a run that was stopped goes on.",
     "grade": "Mark stored replies again, without any model.",
+    "recover": "Ask again for answers that were lost to reasoning.",
     "report": "Build the board from all runs.",
     "status": "Show suite, sandbox, providers and models.",
     "cases": "List, show, verify and lock the questions.",

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from crucibleforge.cli._carry import conclude
 from crucibleforge.cli._options import run_options
 from crucibleforge.cli._screen import print_json, say
-from crucibleforge.cli._work import carry, conclude, prepare, show_plan, wanted
+from crucibleforge.cli._work import carry, prepare, show_plan, wanted
 
 
 @click.command("run")

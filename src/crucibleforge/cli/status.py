@@ -27,7 +27,7 @@ class ProviderState(Struct, frozen=True):
     type: str
     address: str
     state: str
-    concurrency: int
+    concurrency: int | None
     key: str
     detail: str
 
@@ -127,7 +127,9 @@ def _text(found: Status) -> str:
     ]
     for one in found.providers:
         key = f" key: {one.key}" if one.key else ""
-        lines.append(f"  {one.name:<16} {one.type:<9} {one.address:<36} {one.state:<4} conc={one.concurrency}{key}")
+        lines.append(
+            f"  {one.name:<16} {one.type:<9} {one.address:<36} {one.state:<4} conc={one.concurrency or 'auto'}{key}"
+        )
         if one.detail:
             lines.append(f"    {plain(one.detail)}")
     lines.append("  (built in)       llamacpp  for `builtin` and .gguf files" if not found.providers else "")

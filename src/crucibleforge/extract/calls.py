@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _CALL = re.compile(
-    r"<tool_call>|\[TOOL_CALLS\]|<\|python_tag\|>|<function=[A-Za-z_]"
+    r"<tool_call>|\[TOOL_CALLS\]|<\|python_tag\|>|<\|channel\|>commentary to=|<\|tool_call>|<function=[A-Za-z_]"
     r'|\{\s{0,40}"name"\s{0,8}:\s{0,8}"[^"\n]{1,80}"\s{0,8},\s{0,40}"(?:arguments|parameters|args)"\s{0,8}:'
 )
 

@@ -8,9 +8,10 @@ from math import ceil
 import msgspec
 
 from crucibleforge import plugins
+from crucibleforge.chat import Dialogue, Message
 from crucibleforge.families._kit import Draft, Draw, Family
 from crucibleforge.graders import ByRunning
-from crucibleforge.types import Case, Dialogue, Grading, Level, Message, Needs
+from crucibleforge.types import Case, Grading, Level, Needs
 
 CHARS_PER_TOKEN = 3
 """A cautious guess: English text takes about four, digits and code fewer."""

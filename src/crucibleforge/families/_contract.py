@@ -13,12 +13,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from crucibleforge import plugins
+from crucibleforge.chat import Reply, Timing, Usage
 from crucibleforge.families._build import CHARS_PER_TOKEN, build, draft
 from crucibleforge.families._kit import Dialogues, Draft, Family
 from crucibleforge.graders import ByRunning, Replies
 from crucibleforge.graders._mark import mark
 from crucibleforge.programs import Program, Ran
-from crucibleforge.types import LEVELS, Case, Level, Reply, Timing, Usage
+from crucibleforge.types import LEVELS, Case, Level
 
 Result = TypeVar("Result")
 Run = Callable[[Program], Ran]

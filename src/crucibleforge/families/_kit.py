@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, TypeVar
 
-from crucibleforge.types import Finish, Grading, Level, Reply, Timing, Tool, ToolAnswer, ToolCall, Usage
+from crucibleforge.chat import Finish, Reply, Timing, Tool, ToolAnswer, ToolCall, Usage
+from crucibleforge.types import Grading, Level
 
 Item = TypeVar("Item")
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from crucibleforge.chat import Reply
 from crucibleforge.programs import Program, Ran
-from crucibleforge.types import Case, Finding, Reply
+from crucibleforge.types import Case, Finding
 
 Replies = tuple[Reply, ...]
 """Every reply of one dialogue, in order; never empty."""

@@ -8,9 +8,14 @@ from typing import assert_never
 import msgspec
 
 from crucibleforge import plugins
+from crucibleforge.chat import Reply
 from crucibleforge.graders import ByReading, ByRunning, Grader, Replies
+from crucibleforge.graders._shown import shortened
 from crucibleforge.programs import Program, Ran
-from crucibleforge.types import Case, Finding, Reply
+from crucibleforge.types import Case, Finding
+
+_WORDS = 120
+"""Characters of a server's message that are shown."""
 
 
 def mark(case: Case, replies: Replies, run: Callable[[Program], Ran]) -> tuple[Finding, str, str]:
@@ -26,6 +31,8 @@ def mark(case: Case, replies: Replies, run: Callable[[Program], Ran]) -> tuple[F
 
 def _find(grader: Grader, case: Case, replies: Replies, run: Callable[[Program], Ran]) -> tuple[Finding, str]:
     last = replies[-1]
+    if malformed := next((reply for reply in replies if reply.finish == "malformed"), None):
+        return _unparsed(malformed), ""
     if not last.text.strip() and not last.tool_calls and not any(reply.tool_calls for reply in replies):
         return _nothing(last), ""
     match grader:
@@ -39,6 +46,11 @@ def _find(grader: Grader, case: Case, replies: Replies, run: Callable[[Program],
             return grader.conclude(case, ran), ran.isolation
         case _:
             assert_never(grader)
+
+
+def _unparsed(reply: Reply) -> Finding:
+    words = shortened(reply.text, _WORDS)
+    return Finding("fail", 0.0, "the server could not parse the tool call" + (f": {words}" if words else ""))
 
 
 def _nothing(last: Reply) -> Finding:

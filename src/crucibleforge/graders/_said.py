@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from crucibleforge.chat import Reply
 from crucibleforge.extract.thinking import visible
-from crucibleforge.types import Element, Finding, Reply
+from crucibleforge.types import Element, Finding
 
 
 def text_of(reply: Reply) -> str:

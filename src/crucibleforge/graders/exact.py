@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from crucibleforge.chat import Reply
 from crucibleforge.extract.answer import answer_line, clean, last_line
 from crucibleforge.graders import ByReading, Replies
 from crucibleforge.graders._said import all_or_nothing, is_cut, nothing_said, text_of
 from crucibleforge.graders._shown import shortened
-from crucibleforge.types import Case, Finding, Reply
+from crucibleforge.types import Case, Finding
 
 _NEGATION = re.compile(r"(?<!\w)(?:not|neither|nor|never|cannot|except|\w{1,9}n['\u2019]t)(?!\w)", re.IGNORECASE)
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from crucibleforge.chat import Reply
 from crucibleforge.extract.answer import answer_line, last_line
 from crucibleforge.extract.number import number
 from crucibleforge.graders import ByReading, Replies
 from crucibleforge.graders._said import all_or_nothing, is_cut, nothing_said, text_of
 from crucibleforge.graders._shown import shortened
-from crucibleforge.types import Case, Finding, Reply
+from crucibleforge.types import Case, Finding
 
 
 def find(case: Case, replies: Replies) -> Finding:

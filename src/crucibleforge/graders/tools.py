@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from crucibleforge.chat import ToolCall
 from crucibleforge.extract.calls import writes_call
 from crucibleforge.extract.jsontext import NO_JSON, strict_json
 from crucibleforge.graders import ByReading, Replies, exact, numeric
 from crucibleforge.graders._said import is_cut, share, text_of
 from crucibleforge.graders._same import same
 from crucibleforge.graders._shown import as_json, shortened
-from crucibleforge.types import Case, Element, Finding, ToolCall
+from crucibleforge.types import Case, Element, Finding
 
 MAX_CALLS = 1000
 """Calls that are looked at; more of them never pass."""

@@ -7,7 +7,8 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from crucibleforge.types import Reply, Request, Served, Target
+from crucibleforge.chat import Reply, Request
+from crucibleforge.types import Served, Target
 
 
 class Probe(Struct, frozen=True):
@@ -32,7 +33,12 @@ class Session(Protocol):
 
         Raises:
             Trouble: there is no complete reply, and it is not the model's doing.
+            Malformed: the server could not parse the tool call that the model wrote.
         """
+        ...
+
+    def notices(self) -> tuple[str, ...]:
+        """What was learnt about the server since this was last called, in words for people."""
         ...
 
 

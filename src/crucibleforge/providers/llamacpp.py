@@ -22,11 +22,12 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
+from crucibleforge.chat import Reply, Request
 from crucibleforge.errors import InputError, Trouble
 from crucibleforge.providers import Probe, Session, openai
 from crucibleforge.providers._gguf import Gguf, facts, printable
 from crucibleforge.providers._llamacpp_child import Settings, Started
-from crucibleforge.types import Reply, Request, Served, Target
+from crucibleforge.types import Served, Target
 
 _CONTEXT_TOKENS = 8192
 # A slow network disk still gives this much.
@@ -100,6 +101,10 @@ class _Session:
             if trouble.kind != "transport" or (epitaph := await self._child.epitaph()) is None:
                 raise
             raise Trouble("transport", f"the embedded llama.cpp {epitaph}") from trouble
+
+    def notices(self) -> tuple[str, ...]:
+        """Those of the session below."""
+        return self._session.notices()
 
 
 class _Child:
@@ -190,7 +195,7 @@ def _settings(target: Target, gguf: Gguf) -> Settings:
         alias=_alias(target),
         # The server would not use more than the model was trained for, but it would allocate it.
         context_length=min(wanted, gguf.context_length or wanted),
-        slots=target.concurrency,
+        slots=target.concurrency or 1,
     )
 
 

@@ -6,32 +6,42 @@ socket, so making a connection is not part of it.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from time import perf_counter_ns
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from time import monotonic, perf_counter_ns
 from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
 import msgspec
 
-from crucibleforge.errors import EndpointDown, InputError, Trouble
+from crucibleforge.chat import Reply, Request
+from crucibleforge.errors import EndpointDown, InputError, Malformed, Trouble
 from crucibleforge.providers import Probe, Session
-from crucibleforge.types import Reply, Request, Served, Target
+from crucibleforge.redact import Redactor
+from crucibleforge.types import Served, Target
 from crucibleforge.wire.collect import Collector
-from crucibleforge.wire.fault import fault
+from crucibleforge.wire.fault import fault, refused_parameter
 from crucibleforge.wire.request import body
 
 _CONNECT_S = 4.0
 _PROBE_S = 4.5
 # Servers built on uvicorn or llama.cpp drop an idle connection after 5 s; we let go of it first.
 _KEEPALIVE_S = 4.0
-_STALL_S = 300.0
+_REPLY_BYTES = 64 * 1024 * 1024
+"""Decoded: far beyond any budget of tokens, and little enough to hold."""
 _ERROR_BYTES = 64 * 1024
+_ERROR_S = 5.0
+_LISTING_BYTES = 16 * 1024 * 1024
+_SHOWN_CHARACTERS = 300
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
 _OK = 200
+_REFUSALS = {400, 422}
 _NO_LISTING = {404, 405, 501}
+_DROPPABLE = ("stream_options", "max_tokens", "seed", "temperature", "top_p")
 
 
 class OpenAI:
@@ -42,83 +52,202 @@ class OpenAI:
         """Check that the server answers and that a key is at hand, then yield a session."""
         secret = _key(target)
         async with _client(target, secret) as client:
-            yield _Session(client, target, secret, await _served(client, target, secret))
+            yield _Session(client, target, _redactor(target).within(await _served(client, target, secret)))
 
     async def probe(self, target: Target) -> Probe:
         """Read the server's list of models."""
         secret = os.environ.get(target.api_key_env, "") if target.api_key_env else ""
-        async with _client(target, secret) as client:
-            try:
+        try:
+            async with _client(target, secret) as client:
                 status, listing = await _listing(client, target)
-            except EndpointDown as error:
-                return Probe("down", detail=_redacted(error.message, secret))
+        except InputError as error:
+            return Probe("down", detail=error.message)
         if status in {401, 403}:
             return Probe("needs_key", detail=f"reachable, but it wants an API key (HTTP {status})")
         if status != _OK and status not in _NO_LISTING:
             return Probe("down", detail=f"the server answered HTTP {status} to a request for its models")
-        return Probe("up", models=tuple(entry["id"] for entry in listing if isinstance(entry.get("id"), str)))
+        ids = tuple(entry["id"] for entry in listing if isinstance(entry.get("id"), str))
+        return Probe("up", models=_redactor(target).within(ids))
 
 
 PROVIDER = OpenAI()
 
 
+class _RefusedError(Exception):
+    """HTTP 400: `named` is the parameter that the server does not want, None where it does not say."""
+
+    def __init__(self, trouble: Trouble | Malformed, named: str | None) -> None:
+        super().__init__(str(trouble))
+        self.trouble = trouble
+        self.named = named
+
+
 class _Session:
-    def __init__(self, client: aiohttp.ClientSession, target: Target, secret: str, served: Served) -> None:
+    def __init__(self, client: aiohttp.ClientSession, target: Target, served: Served) -> None:
         self._client = client
         self._target = target
-        self._secret = secret
+        self._redact = _redactor(target)
+        self._dropped: frozenset[str] = frozenset()
+        self._may_search = True
+        self._notices: list[str] = []
         self.served = served
 
+    def notices(self) -> tuple[str, ...]:
+        """Which parameters the server turned out not to take."""
+        notices, self._notices = tuple(self._notices), []
+        return notices
+
     async def ask(self, request: Request) -> Reply:
-        """One streamed request."""
+        """One streamed request; a parameter that the server refuses is left out from then on."""
         try:
-            return await self._afresh(request)
+            reply = await self._adapted(request)
         except Trouble as trouble:
             raise Trouble(
                 trouble.kind,
-                _redacted(trouble.message, self._secret),
+                _shown(trouble.message, self._redact),
                 status=trouble.status,
                 retry_after_s=trouble.retry_after_s,
             ) from None
+        except Malformed as malformed:
+            raise Malformed(_shown(malformed.message, self._redact)) from None
         except TimeoutError:
-            raise Trouble("timeout", f"no reply from {self._target.base_url} in time") from None
+            raise Trouble("timeout", f"no whole reply from {self._target.base_url} in time") from None
         except (aiohttp.ClientError, OSError) as error:
-            reason = _redacted(str(error) or type(error).__name__, self._secret)
+            reason = _shown(str(error) or type(error).__name__, self._redact)
             raise Trouble("transport", f"connection to {self._target.base_url} failed: {reason}") from None
+        self._may_search = False
+        if self._target.verify_model and reply.served_model != self._target.model_id:
+            answered = _shown(str(reply.served_model), self._redact)
+            raise Trouble("wrong_model", f"asked for {self._target.model_id}, answered by {answered}")
+        return self._redact.within(reply)
 
-    async def _afresh(self, request: Request) -> Reply:
+    async def _adapted(self, request: Request) -> Reply:
+        """Ask; a 400 that names a parameter drops it, one that names none tries without each in turn.
+
+        The latter once, and only before the server has answered: after that a 400 is about the request at hand.
+        """
+        while True:
+            try:
+                return await self._afresh(request, self._dropped)
+            except _RefusedError as refused:
+                if refused.named in _DROPPABLE and refused.named not in self._dropped:
+                    self._drop(refused.named)
+                    continue
+                if refused.named is None and self._may_search and (reply := await self._without_one(request)):
+                    return reply
+                raise refused.trouble from None
+
+    async def _without_one(self, request: Request) -> Reply | None:
+        self._may_search = False
+        sent = self._target.sampling
+        for parameter in _DROPPABLE:
+            if parameter in self._dropped or getattr(sent, parameter, parameter) is None:
+                continue
+            try:
+                reply = await self._afresh(request, self._dropped | {parameter})
+            except _RefusedError:
+                continue
+            self._drop(parameter)
+            return reply
+        return None
+
+    def _drop(self, parameter: str) -> None:
+        self._dropped |= {parameter}
+        instead = ", max_completion_tokens is sent instead" if parameter == "max_tokens" else ""
+        self._notices.append(f"the server refuses {parameter}{instead}")
+
+    async def _afresh(self, request: Request, dropped: frozenset[str]) -> Reply:
         """Ask; where the server had closed the kept connection before any byte came, ask on another one."""
         while True:
             stamps = SimpleNamespace(sent_ns=perf_counter_ns(), connect_from_ns=None, connect_s=None, is_answered=False)
             try:
-                return await self._ask(request, stamps)
+                async with asyncio.timeout(request.deadline_s or self._target.timeout_s):
+                    return await self._ask(request, dropped, stamps)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
                 # Each turn uses up one kept connection; on a fresh one it is real trouble.
                 if stamps.is_answered or stamps.connect_from_ns is not None:
                     raise
 
-    async def _ask(self, request: Request, stamps: SimpleNamespace) -> Reply:
+    async def _ask(self, request: Request, dropped: frozenset[str], stamps: SimpleNamespace) -> Reply:
         url = f"{self._target.base_url}/chat/completions"
-        data = body(self._target, request)
+        data = body(self._target, request, dropped)
         async with self._client.post(url, data=data, trace_request_ctx=stamps, allow_redirects=False) as response:
             stamps.is_answered = True
             if response.status != _OK:
-                words = await response.content.read(_ERROR_BYTES)
-                raise fault(response.status, words, response.headers.get("Retry-After"))
+                words = self._redact.body(await _complaint(response.content))
+                trouble = fault(response.status, words, response.headers.get("Retry-After"))
+                if response.status in _REFUSALS and isinstance(trouble, Trouble) and trouble.kind == "rejected":
+                    raise _RefusedError(trouble, refused_parameter(words))
+                raise trouble
             if response.content_type != "text/event-stream":
                 raise Trouble(
                     "protocol",
                     f"{url} answered {response.content_type or 'without a content type'}, not a stream of events",
                 )
-            events: list[tuple[int, bytes]] = []
+            return await self._read(response, request, stamps)
+
+    async def _read(self, response: aiohttp.ClientResponse, request: Request, stamps: SimpleNamespace) -> Reply:
+        """Stamp the bytes as they come, parse them when all are there."""
+        events: list[tuple[int, bytes]] = []
+        size_bytes = 0
+        with _watched(self._target.stall_s) as alive:
             async for chunk in response.content.iter_any():
-                # Stamped here and now; a comprehension would hide that nothing else happens in between.
-                events.append((perf_counter_ns(), chunk))  # noqa: PERF401
-            ended_ns = perf_counter_ns()
-        collector = Collector(stamps.sent_ns)
-        for t_ns, chunk in events:
-            collector.feed(t_ns, chunk)
-        return collector.reply(ended_ns, stamps.connect_s)
+                events.append((perf_counter_ns(), chunk))
+                alive.at_s = monotonic()
+                size_bytes += len(chunk)
+                if size_bytes > _REPLY_BYTES:
+                    raise Trouble("runaway", f"the reply is longer than {_REPLY_BYTES:,} bytes")
+        ended_ns = perf_counter_ns()
+        try:
+            return _collected(events, ended_ns, stamps, request)
+        except (Trouble, Malformed) as wrong:
+            if getattr(wrong, "kind", "") != "runaway":
+                # What it tells may be cut in the middle of a secret: told again of bytes without any.
+                whole = self._redact.body(b"".join(chunk for _, chunk in events))
+                _collected([(ended_ns, whole)], ended_ns, stamps, request)
+            raise
+
+
+def _collected(events: list[tuple[int, bytes]], ended_ns: int, stamps: SimpleNamespace, request: Request) -> Reply:
+    collector = Collector(stamps.sent_ns, max_tokens=request.max_tokens)
+    for t_ns, chunk in events:
+        collector.feed(t_ns, chunk)
+    return collector.reply(ended_ns, stamps.connect_s)
+
+
+@contextmanager
+def _watched(stall_s: float) -> Iterator[SimpleNamespace]:
+    """End the reading when `at_s` of what is yielded has not moved for `stall_s`; costs nothing per chunk.
+
+    Raises:
+        Trouble: the bytes stopped while the connection stayed open.
+    """
+    loop = asyncio.get_running_loop()
+    reading = asyncio.current_task()
+    assert reading is not None
+    alive = SimpleNamespace(at_s=monotonic(), has_stalled=False)
+    timer: asyncio.TimerHandle | None = None
+
+    def look() -> None:
+        nonlocal timer
+        left_s = alive.at_s + stall_s - monotonic()
+        if left_s <= 0:
+            alive.has_stalled = True
+            reading.cancel()
+        else:
+            timer = loop.call_later(left_s, look)
+
+    look()
+    try:
+        yield alive
+    except asyncio.CancelledError:
+        if not alive.has_stalled:
+            raise
+        reading.uncancel()
+        raise Trouble("timeout", f"the reply stopped for {stall_s:g} s with the connection open") from None
+    finally:
+        if timer is not None:
+            timer.cancel()
 
 
 @asynccontextmanager
@@ -127,9 +256,15 @@ async def _client(target: Target, secret: str) -> AsyncIterator[aiohttp.ClientSe
     headers |= {name: _expanded(value) for name, value in target.headers.items()}
     if secret:
         headers["Authorization"] = f"Bearer {secret}"
-    timeout = aiohttp.ClientTimeout(
-        total=target.timeout_s, sock_connect=_CONNECT_S, connect=None, sock_read=min(_STALL_S, target.timeout_s)
-    )
+    for name, value in headers.items():
+        # What is sent of such a value differs from what is known here, and could then not be taken out of an echo.
+        if not value.isprintable():
+            raise InputError(
+                f"the header {name} of provider '{target.provider}' would hold a character that none can carry",
+                hint="look for a line break in the variable that it is made of",
+            )
+    # No limit of the session: each request brings its own deadline.
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE_S)
     async with aiohttp.ClientSession(
         headers=headers, timeout=timeout, connector=connector, trace_configs=[_tracing()]
@@ -172,11 +307,19 @@ def _key(target: Target) -> str:
 
 def _expanded(value: str) -> str:
     """Put environment variables in place of `${NAME}`; an unset one becomes nothing."""
-    return re.sub(r"\$\{(\w+)\}", lambda match: os.environ.get(match[1], ""), value)
+    return _VARIABLE.sub(lambda match: os.environ.get(match[1], ""), value)
 
 
-def _redacted(text: str, secret: str) -> str:
-    return text.replace(secret, "[key]") if secret else text
+def _redactor(target: Target) -> Redactor:
+    """Knows the values of all environment variables that go into a request's headers."""
+    names = {target.api_key_env, *(name for value in target.headers.values() for name in _VARIABLE.findall(value))}
+    return Redactor(os.environ.get(name, "") for name in names)
+
+
+def _shown(text: str, redact: Redactor) -> str:
+    """A server's words without the secrets that it may echo, then cut: a cut secret would not be found."""
+    text = redact(text)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]} …"
 
 
 async def _served(client: aiohttp.ClientSession, target: Target, secret: str) -> Served:
@@ -218,22 +361,39 @@ async def _listing(client: aiohttp.ClientSession, target: Target) -> tuple[int, 
     timeout = aiohttp.ClientTimeout(total=_PROBE_S, sock_connect=_CONNECT_S)
     try:
         async with client.get(url, timeout=timeout, allow_redirects=False) as response:
-            status, text = response.status, await response.read()
+            status, text = response.status, await _up_to(_LISTING_BYTES, response.content, bytearray())
     except (aiohttp.ClientError, OSError, ValueError) as error:
         reason = "it did not answer in time" if isinstance(error, TimeoutError) else _reason(error)
         raise EndpointDown(
-            f"no server at {target.base_url} ({reason})",
+            f"no server at {target.base_url} ({_shown(reason, _redactor(target))})",
             hint="start the server or mend `base_url`; `crucibleforge status` shows every provider",
         ) from None
     try:
         listing = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return status, []
     entries = listing.get("data", []) if isinstance(listing, dict) else []
     return status, [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
+async def _complaint(content: aiohttp.StreamReader) -> bytes:
+    """The body of an error, as far as it comes: where it hangs or breaks off the status says enough."""
+    begun = bytearray()
+    with suppress(TimeoutError, aiohttp.ClientPayloadError):
+        async with asyncio.timeout(_ERROR_S):
+            await _up_to(_ERROR_BYTES, content, begun)
+    return bytes(begun)
+
+
+async def _up_to(size_bytes: int, content: aiohttp.StreamReader, begun: bytearray) -> bytes:
+    """What a body begins with, also put into `begun` as it comes; the rest of a longer one is left unread."""
+    while len(begun) < size_bytes and (chunk := await content.read(size_bytes - len(begun))):
+        begun += chunk
+    return bytes(begun)
+
+
 def _reason(error: BaseException) -> str:
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause) or type(cause).__name__
-    return text.removeprefix("Multiple exceptions: ").split("'")[0].rstrip(" [(").lower() or "connection failed"
+    if isinstance(cause, OSError) and cause.errno is not None and cause.errno > 0:
+        return os.strerror(cause.errno).lower()
+    return " ".join(str(cause).split()) or type(cause).__name__

@@ -1,20 +1,29 @@
-"""Rows of all runs to one scorecard a model.
+"""The board and its scorecards: what the rows of one model say, in numbers.
 
-A row counts iff its case still stands in the suite with the same content hash; of several rows for the same case and
-repeat the newest settled one counts. A model whose settled rows do not cover the suite has no total and no rank.
+Two numbers stand beside each other. *Delivered*: passes over all counted rows, what a user gets at this budget. *When
+answered*: passes over the rows that brought an answer. They differ by the answers that were lost or refused.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
+from typing import Literal
 
 from msgspec import Struct
 
+from crucibleforge.report.tokens import Spent
 from crucibleforge.stats.intervals import weighted_mean, wilson
 from crucibleforge.stats.rates import decode_rate
-from crucibleforge.types import Case, Row, RunPlan, Target
+from crucibleforge.types import Adapted, Case, Row, RunPlan
+
+
+class Source(Struct, frozen=True):
+    """What one run brings to the board: its plan, its rows as of now, what was learnt about its targets."""
+
+    plan: RunPlan
+    rows: Sequence[Row]
+    adapted: tuple[Adapted, ...] = ()
 
 
 class Rate(Struct, frozen=True):
@@ -34,11 +43,25 @@ class Speed(Struct, frozen=True):
     alone: bool
 
 
+class Part(Struct, frozen=True):
+    """`count` of `total` rows."""
+
+    count: int
+    total: int
+
+
 class CategoryScore(Struct, frozen=True):
-    """A category of one target; `weight` 0 means shown, never counted."""
+    """A category of one target; `weight` 0 means shown, never counted.
+
+    `rate` is the delivered score. `lost`: cut off or without an answer, of the counted rows. `recovered`: answered when
+    asked again, and counted like any other.
+    """
 
     name: str
     rate: Rate
+    when_answered: Rate
+    lost: Part
+    recovered: int
     weight: float
 
 
@@ -59,12 +82,21 @@ class Overall(Struct, frozen=True):
     high: float
 
 
-class Scorecard(Struct, frozen=True, kw_only=True):
-    """One line of the board. `overall` is None for a partial run: it has no total and no rank."""
+class Scorecard(Spent, frozen=True, kw_only=True):
+    """One line of the board, with what its replies took.
+
+    `overall` is the delivered score; None for a partial run and for an invalid one: no total, no rank. `invalid` says
+    why not one of its answers is known, "" where some are. `when_answered` is None as well where a category that
+    counts brought no answer.
+    """
 
     label: str
     model_id: str
+    invalid: str
     overall: Overall | None
+    when_answered: Overall | None
+    lost: Part
+    recovered: int
     categories: tuple[CategoryScore, ...]
     speed: Speed | None
     revision: str
@@ -72,129 +104,93 @@ class Scorecard(Struct, frozen=True, kw_only=True):
     planned: int
     skipped: int
     errors: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
     notes: tuple[str, ...]
     failures: tuple[FailedRow, ...]
 
 
+class Alarm(Struct, frozen=True):
+    """Something about a model's score that speaks against it; `text` is for people."""
+
+    label: str
+    kind: Literal["invalid", "cut_off", "all_failed", "all_passed"]
+    text: str
+
+
 class Board(Struct, frozen=True):
-    """All scorecards, ranked ones first, best first; `generated` is UTC."""
+    """All scorecards, ranked ones first, best first; `generated` is UTC. `alarms` are to be read before any number."""
 
     generated: str
     revision: str
     cards: tuple[Scorecard, ...]
+    alarms: tuple[Alarm, ...] = ()
 
 
-def board(
-    runs: Sequence[tuple[RunPlan, Sequence[Row]]], suite: Sequence[Case], weights: Mapping[str, float], generated: str
-) -> Board:
-    """The board over all runs, given oldest first."""
-    labels = {target.label: None for plan, _ in runs for target in plan.targets}
-    cards = [card for label in labels if (card := _card(label, runs, suite, weights))]
-    cards.sort(key=lambda card: (card.overall is None, -(card.overall.percent if card.overall else 0), card.label))
-    return Board(generated, cards[0].revision if cards else "", tuple(cards))
-
-
-def scored(row: Row) -> bool:
+def is_scored(row: Row) -> bool:
     """True when a row belongs into a denominator."""
     return row.verdict is not None and row.verdict.outcome not in {"skipped", "pending"}
 
 
-def _card(
-    label: str, runs: Sequence[tuple[RunPlan, Sequence[Row]]], suite: Sequence[Case], weights: Mapping[str, float]
-) -> Scorecard | None:
-    rows, target, plan, stale = _gathered(label, runs, suite)
-    if not rows or target is None or plan is None:
-        return None
-    categories = _categories(rows, suite, weights)
-    counted = [row for row in rows if scored(row)]
-    covered = len({row.job.case_id for row in counted})
-    complete = covered == len(suite)
-    usages = [reply.usage for row in rows if row.attempt for reply in row.attempt.replies]
-    costs = [row.attempt.cost_usd for row in rows if row.attempt and row.attempt.failure is None]
-    known = [amount for amount in costs if amount is not None]
-    speed = _speed(rows)
-    return Scorecard(
-        label=label,
-        model_id=target.model_id,
-        overall=_overall(categories) if complete else None,
-        categories=categories,
-        speed=speed,
-        revision=plan.revision,
-        settled=covered,
-        planned=len(suite),
-        skipped=sum(1 for row in rows if row.verdict and row.verdict.outcome == "skipped"),
-        errors=sum(1 for row in rows if _is_error(row)),
-        prompt_tokens=sum(usage.prompt_tokens or 0 for usage in usages),
-        completion_tokens=sum(usage.completion_tokens or 0 for usage in usages),
-        cost_usd=sum(known) if known and len(known) == len(costs) else None,
-        notes=tuple(_notes(rows, covered, len(suite), stale, speed)),
-        failures=tuple(_failures(rows)),
+def is_lost(row: Row) -> bool:
+    """True when the reply was cut off before its answer, or held none."""
+    return row.verdict is not None and row.verdict.outcome in {"truncated", "unanswered"}
+
+
+def is_error(row: Row) -> bool:
+    """True when a row has no verdict because of trouble that is not the model's."""
+    return row.verdict is None and row.attempt is not None and row.attempt.failure is not None
+
+
+def is_recovered(row: Row) -> bool:
+    """True when the row's answer came only when it was asked for again."""
+    return row.attempt is not None and any(recovery.mode for recovery in row.attempt.recoveries)
+
+
+def categories(rows: Iterable[Row], suite: Sequence[Case], weights: Mapping[str, float]) -> tuple[CategoryScore, ...]:
+    """The scores of every category of the suite, in its order; a weight that is not given is 1."""
+    by_name: dict[str, list[Row]] = {case.category: [] for case in suite}
+    for row in rows:
+        if is_scored(row):
+            by_name[row.case.category].append(row)
+    return tuple(
+        CategoryScore(
+            name=name,
+            rate=_rate(found),
+            when_answered=_rate([row for row in found if _is_answered(row)]),
+            lost=Part(sum(map(is_lost, found)), len(found)),
+            recovered=sum(map(is_recovered, found)),
+            weight=weights.get(name, 1.0),
+        )
+        for name, found in by_name.items()
     )
 
 
-def _gathered(
-    label: str, runs: Sequence[tuple[RunPlan, Sequence[Row]]], suite: Sequence[Case]
-) -> tuple[list[Row], Target | None, RunPlan | None, int]:
-    """The rows that count for a label, its newest target and plan, and how many rows are of an older suite.
-
-    Runs whose target differs in more than price and speed limits are of another model, whatever its label.
-    """
-    hashes = {case.id: case.hash for case in suite}
-    order = {case.id: place for place, case in enumerate(suite)}
-    target, newest, stale = None, None, 0
-    chosen: dict[tuple[str, int], Row] = {}
-    for plan, rows in reversed(runs):
-        own = next((candidate for candidate in plan.targets if candidate.label == label), None)
-        touched = [row for row in rows if row.job.label == label and (row.attempt or row.verdict)]
-        if own is None or not touched or (target and own.identity != target.identity):
-            continue
-        target, newest = target or own, newest or plan
-        for row in touched:
-            if hashes.get(row.case.id) != row.case.hash:
-                stale += 1
-                continue
-            held = chosen.get((row.case.id, row.job.repeat))
-            if held is None or (row.is_settled and not held.is_settled):
-                chosen[row.case.id, row.job.repeat] = row
-    ordered = sorted(chosen.values(), key=lambda row: (order[row.case.id], row.job.repeat))
-    return ordered, target, newest, stale
-
-
-def _categories(rows: Iterable[Row], suite: Sequence[Case], weights: Mapping[str, float]) -> tuple[CategoryScore, ...]:
-    names = {case.category: None for case in suite}
-    by_name: dict[str, list[Row]] = {name: [] for name in names}
-    for row in rows:
-        if scored(row):
-            by_name[row.case.category].append(row)
-    return tuple(CategoryScore(name, _rate(found), weights.get(name, 1.0)) for name, found in by_name.items())
-
-
-def _rate(rows: Sequence[Row]) -> Rate:
-    """Raw counts over rows; the interval is over cases, since repeats of one case are not independent."""
-    if not rows:
-        return Rate(0, 0, None, None)
-    passed = sum(1 for row in rows if row.verdict and row.verdict.outcome == "pass")
-    cases = len({row.job.case_id for row in rows})
-    low, high = wilson(passed / len(rows) * cases, cases)
-    return Rate(passed, len(rows), low, high)
-
-
-def _overall(categories: Iterable[CategoryScore]) -> Overall | None:
-    parts = [
-        (score.weight, score.rate.passed / score.rate.total, score.rate.low, score.rate.high)
-        for score in categories
-        if score.weight > 0 and score.rate.low is not None and score.rate.high is not None
+def overall(parts: Iterable[tuple[float, Rate]]) -> Overall | None:
+    """The weighted mean of rates, given each with its weight; None where one that counts has no rows."""
+    counted = [(weight, rate) for weight, rate in parts if weight > 0]
+    known = [
+        (weight, rate.passed / rate.total, rate.low, rate.high)
+        for weight, rate in counted
+        if rate.low is not None and rate.high is not None
     ]
-    if not parts:
+    if not known or len(known) < len(counted):
         return None
-    mean, low, high = weighted_mean(parts)
+    mean, low, high = weighted_mean(known)
     return Overall(100 * mean, 100 * low, 100 * high)
 
 
-def _speed(rows: Iterable[Row]) -> Speed | None:
+def invalid(rows: Iterable[Row]) -> str:
+    """Why nothing can be said about a model, or "": every counted row was cut off or lost inside its reasoning."""
+    counted = [row for row in rows if is_scored(row)]
+    cut = sum(1 for row in counted if row.verdict and row.verdict.outcome == "truncated")
+    lost = sum(1 for row in counted if _is_lost_in_reasoning(row))
+    if not counted or cut + lost < len(counted):
+        return ""
+    if cut == 0:
+        return "every reply stopped inside its reasoning"
+    return "every reply was cut off" if lost == 0 else "every reply was cut off or stopped inside its reasoning"
+
+
+def speed(rows: Iterable[Row]) -> Speed | None:
     """From replies that were alone in flight where there are any: others measure the queue as well."""
     attempts = [row.attempt for row in rows if row.attempt]
     for alone in (True, False):
@@ -210,33 +206,34 @@ def _speed(rows: Iterable[Row]) -> Speed | None:
     return None
 
 
-def _notes(rows: Sequence[Row], covered: int, total: int, stale: int, speed: Speed | None) -> Iterable[str]:
-    if covered < total:
-        yield f"partial ({covered}/{total} cases)"
-    counts = Counter(row.verdict.outcome for row in rows if row.verdict)
-    counted = {
-        "skipped: context too small": counts["skipped"],
-        "truncated": counts["truncated"],
-        "unanswered": counts["unanswered"],
-        "errored, not scored": sum(1 for row in rows if _is_error(row)),
-    }
-    yield from (f"{count} {what}" for what, count in counted.items() if count)
-    if stale:
-        yield f"{stale} rows of an older suite not counted"
-    if any(row.verdict and row.verdict.isolation == "none" for row in rows):
-        yield "code ran without a sandbox"
-    if speed and not speed.alone:
-        yield "tok/s beside other requests"
-
-
-def _is_error(row: Row) -> bool:
-    return row.verdict is None and row.attempt is not None and row.attempt.failure is not None
-
-
-def _failures(rows: Iterable[Row]) -> Iterable[FailedRow]:
+def failures(rows: Iterable[Row]) -> Iterable[FailedRow]:
+    """Every row that did not pass, with its reason."""
     for row in rows:
         if row.verdict is not None and row.verdict.outcome != "pass":
             yield FailedRow(row.job.case_id, row.job.repeat, row.verdict.outcome, row.verdict.why)
         elif row.verdict is None and row.attempt and row.attempt.failure:
             failure = row.attempt.failure
-            yield FailedRow(row.job.case_id, row.job.repeat, "error", f"{failure.message} ({failure.tries} tries)")
+            tries = "1 try" if failure.tries == 1 else f"{failure.tries} tries"
+            yield FailedRow(row.job.case_id, row.job.repeat, "error", f"{failure.message} ({tries})")
+
+
+def _rate(rows: Sequence[Row]) -> Rate:
+    """Raw counts over rows; the interval is over cases, since repeats of one case are not independent."""
+    if not rows:
+        return Rate(0, 0, None, None)
+    passed = sum(1 for row in rows if row.verdict and row.verdict.outcome == "pass")
+    cases = len({row.job.case_id for row in rows})
+    low, high = wilson(passed / len(rows) * cases, cases)
+    return Rate(passed, len(rows), low, high)
+
+
+def _is_answered(row: Row) -> bool:
+    return row.verdict is not None and row.verdict.outcome != "refused" and not is_lost(row)
+
+
+def _is_lost_in_reasoning(row: Row) -> bool:
+    """Text without an answer is reasoning that the server did not tell apart."""
+    if row.verdict is None or row.verdict.outcome != "unanswered" or row.attempt is None or not row.attempt.replies:
+        return False
+    last = row.attempt.replies[-1]
+    return bool(last.reasoning or last.text.strip())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from crucibleforge.types import Dialogue, Message, Reply, Request, ToolCall
+from crucibleforge.chat import Dialogue, Message, Reply, Request, ToolCall
 
 NOT_EXECUTED = '{"error": "no result for a call with these arguments"}'
 """The world's answer to a call that the script does not know."""
@@ -13,17 +13,18 @@ NOT_EXECUTED = '{"error": "no result for a call with these arguments"}'
 def next_request(dialogue: Dialogue, replies: tuple[Reply, ...]) -> Request | None:
     """The next request, or None when the dialogue is over.
 
-    It is over after a reply that was cut off, after a call that nobody answers, when every turn has its reply, and
-    after `max_rounds` requests.
+    It is over after a reply that was cut off or that the server threw away, after a call that nobody answers, when
+    every turn has its reply, and after `max_rounds` requests.
     """
     if len(replies) >= dialogue.max_rounds:
         return None
     messages = list(dialogue.messages)
     turns = list(dialogue.turns)
     for reply in replies:
-        if reply.finish == "length":
+        if reply.finish in {"length", "malformed"}:
             return None
-        messages.append(Message("assistant", reply.text, tool_calls=reply.tool_calls))
+        handed_back = reply.reasoning if reply.tool_calls else ""
+        messages.append(Message("assistant", reply.text, reply.tool_calls, reasoning=handed_back))
         if reply.tool_calls and dialogue.answers:
             messages.extend(_answered(dialogue, call) for call in reply.tool_calls)
         elif reply.tool_calls or not turns:

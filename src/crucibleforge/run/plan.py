@@ -75,7 +75,7 @@ def estimate(target: Target, cases: Sequence[Case], repeats: int, tok_per_s: flo
     prompt = repeats * sum(_prompt_tokens(case) for case in cases)
     completion = repeats * sum(case.dialogue.max_tokens * case.dialogue.max_rounds for case in cases)
     speed = tok_per_s or DEFAULT_TOK_PER_S
-    seconds = (completion / speed + prompt / (speed * _PREFILL_FACTOR)) / target.concurrency
+    seconds = (completion / speed + prompt / (speed * _PREFILL_FACTOR)) / (target.concurrency or 1)
     cost = None
     if target.price:
         cost = (prompt * target.price.input + completion * target.price.output) / 1e6

@@ -5,41 +5,54 @@ Times are taken by the caller when bytes arrive, before anything is parsed. Toke
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
 
+from crucibleforge.chat import Finish, Reply, Timing, ToolCall
 from crucibleforge.errors import Trouble
-from crucibleforge.types import Finish, Reply, ServerTimings, Timing, ToolCall, Usage
+from crucibleforge.wire.calls import Calls
+from crucibleforge.wire.counts import Counts
 from crucibleforge.wire.fault import fault
 from crucibleforge.wire.sse import Splitter
+from crucibleforge.wire.thoughts import Thoughts
 
 _FINISH: dict[str, Finish] = {
     "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
     "length": "length",
+    "max_tokens": "length",
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
     "content_filter": "content_filter",
 }
 _NS = 1e-9
+_MAX_TEXT = 32 * 1024 * 1024
+"""Characters of text, reasoning and calls together; a hundred times the longest honest reply."""
+_CALL_WEIGHT = 64
 
 
 class Collector:
-    """Feed `(t_ns, bytes)` as they arrive; `reply` when the stream has ended. Times are of one monotonic clock."""
+    """Feed `(t_ns, bytes)` as they arrive; `reply` when the stream has ended. Times are of one monotonic clock.
 
-    def __init__(self, t0_ns: int) -> None:
+    `max_tokens` is the limit that was sent, against which the server's count is checked; None: it is not.
+    """
+
+    def __init__(self, t0_ns: int, *, max_tokens: int | None = None, max_text: int = _MAX_TEXT) -> None:
         self._t0_ns = t0_ns
+        self._max_tokens = max_tokens
+        self._left = max_text
         self._splitter = Splitter()
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
-        self._calls: dict[int, _Call] = {}
-        self._finish: str | None = None
-        self._usage = Usage()
-        self._server_timings: ServerTimings | None = None
+        self._thoughts = Thoughts()
+        self._calls = Calls()
+        self._counts = Counts()
+        self._finish = ""
         self._served_model: str | None = None
+        self._choices: set[int] = set()
         self._first_event_ns: int | None = None
-        self._first_reasoning_ns: int | None = None
-        self._first_content_ns: int | None = None
+        self._first_call_ns: int | None = None
         self._last_token_ns: int | None = None
         self._token_events = 0
         self._done = False
@@ -48,8 +61,11 @@ class Collector:
         """Take in bytes that arrived at `t_ns`.
 
         Raises:
-            Trouble: an event is not JSON, or holds an error of the server.
+            Trouble: an event is not JSON, holds an error of the server, or the reply is longer than any may be.
+            Malformed: the server could not parse the model's tool call.
         """
+        if self._done:
+            return
         for data in self._splitter.feed(chunk):
             self._event(t_ns, data)
 
@@ -57,134 +73,154 @@ class Collector:
         """The whole reply, the stream having ended at `t_ns`.
 
         Raises:
-            Trouble: the stream ended before the server said that the reply was complete.
+            Trouble: the stream ended before the server said that the reply was complete, or as `feed`.
+            Malformed: as `feed`.
         """
         for data in self._splitter.close():
             self._event(t_ns, data)
         if self._first_event_ns is None:
             raise Trouble("protocol", "the reply held no events: not a streaming chat endpoint")
-        if self._finish is None and not self._done:
+        if not self._finish and not self._done:
             raise Trouble("transport", "the stream ended before the reply was complete")
+        self._thoughts.close()
+        finish = _FINISH.get(self._finish, "unknown")
         return Reply(
-            text="".join(self._text),
-            reasoning="".join(self._reasoning),
-            tool_calls=tuple(call.made(index) for index, call in sorted(self._calls.items())),
-            finish=_FINISH.get(self._finish or "", "unknown"),
-            usage=self._usage,
+            text=_mended(self._thoughts.text),
+            reasoning=_mended(self._thoughts.thought),
+            tool_calls=tuple(
+                ToolCall(_mended(call.id), _mended(call.name), _mended(call.arguments)) for call in self._calls.made()
+            ),
+            finish=finish,
+            usage=self._counts.usage(finish, self._max_tokens, has_text=self._token_events > 0),
             timing=self._timing(t_ns, connect_s),
-            served_model=self._served_model,
-            server_timings=self._server_timings,
+            served_model=None if self._served_model is None else _mended(self._served_model),
+            server_timings=self._counts.server_timings(),
         )
 
     def _timing(self, t_ns: int, connect_s: float | None) -> Timing:
         def since(stamp_ns: int | None) -> float | None:
             return None if stamp_ns is None else (stamp_ns - self._t0_ns) * _NS
 
+        content_ns = _earliest(self._thoughts.first_text_ns, self._first_call_ns)
+        first_token_ns = _earliest(self._thoughts.first_thought_ns, content_ns)
         return Timing(
             total_s=(t_ns - self._t0_ns) * _NS,
             first_event_s=since(self._first_event_ns),
-            first_reasoning_s=since(self._first_reasoning_ns),
-            first_content_s=since(self._first_content_ns),
+            first_reasoning_s=since(self._thoughts.first_thought_ns),
+            first_content_s=since(content_ns),
             last_token_s=since(self._last_token_ns),
             connect_s=connect_s,
             token_events=self._token_events,
+            first_event_tokens=self._counts.first_event_tokens(first_token_ns),
         )
 
     def _event(self, t_ns: int, data: bytes) -> None:
+        if self._done:
+            return
         if data.strip() == b"[DONE]":
             self._done = True
             return
-        if self._done:
-            return
-        try:
-            event = msgspec.json.decode(data)
-        except msgspec.DecodeError as error:
-            raise Trouble("protocol", f"an event of the stream is not JSON: {error}") from error
-        if not isinstance(event, dict):
-            raise Trouble("protocol", "an event of the stream is not an object")
-        if event.get("error"):
+        event = _decoded(data)
+        if event.get("error") or event.get("object") == "error":
             raise fault(None, data)
         if self._first_event_ns is None:
             self._first_event_ns = t_ns
-        self._facts(event)
-        choice = _first(event.get("choices"))
-        if isinstance(choice.get("finish_reason"), str):
-            self._finish = choice["finish_reason"]
-        self._delta(t_ns, _dict(choice.get("delta")))
-
-    def _facts(self, event: dict[str, Any]) -> None:
         if isinstance(event.get("model"), str):
             self._served_model = event["model"]
-        if isinstance(event.get("usage"), dict):
-            self._usage = _usage(event["usage"])
-        if isinstance(event.get("timings"), dict):
-            self._server_timings = _server_timings(event["timings"])
+        choice = self._choice(event.get("choices"))
+        if isinstance(choice.get("finish_reason"), str):
+            self._finish = choice["finish_reason"] or self._finish
+        brought_text = self._delta(t_ns, _dict(choice.get("delta")))
+        self._counts.feed(t_ns, event, brought_text=brought_text)
 
-    def _delta(self, t_ns: int, delta: dict[str, Any]) -> None:
-        content = _text(delta.get("content"))
-        reasoning = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
-        calls = delta.get("tool_calls") if isinstance(delta.get("tool_calls"), list) else []
-        if not (content or reasoning or calls):
-            return
+    def _choice(self, choices: Any) -> dict[str, Any]:
+        """The first choice; we ask for one, so more than one is not the reply that was asked for."""
+        chosen: dict[str, Any] = {}
+        for position, choice in enumerate(choices if isinstance(choices, list) else []):
+            index = _dict(choice).get("index")
+            index = index if isinstance(index, int) else position
+            self._choices.add(index)
+            if len(self._choices) > 1:
+                raise Trouble("protocol", "the reply holds several choices where one was asked for")
+            if index == 0:
+                chosen = _dict(choice)
+        return chosen
+
+    def _delta(self, t_ns: int, delta: dict[str, Any]) -> bool:
+        content, aside = _spoken(delta.get("content"))
+        reasoning = next(filter(None, (_thought(delta.get(key)) for key in _REASONING)), "") + aside
+        called = self._call(t_ns, delta)
+        self._spend(len(content) + len(reasoning))
+        if not (content or reasoning or called):
+            return False
         self._token_events += 1
         self._last_token_ns = t_ns
-        if reasoning:
-            self._reasoning.append(reasoning)
-            self._first_reasoning_ns = self._first_reasoning_ns or t_ns
-        if content or calls:
-            self._text.append(content)
-            self._first_content_ns = self._first_content_ns or t_ns
-        for position, call in enumerate(calls or ()):
-            self._call(position, _dict(call))
+        self._thoughts.think(t_ns, reasoning)
+        if content:
+            self._thoughts.feed(t_ns, content)
+        return True
 
-    def _call(self, position: int, delta: dict[str, Any]) -> None:
-        index = delta.get("index")
-        call = self._calls.setdefault(index if isinstance(index, int) else position, _Call())
-        function = _dict(delta.get("function"))
-        call.id = call.id or _text(delta.get("id"))
-        call.name += _text(function.get("name"))
-        call.arguments.append(_text(function.get("arguments")))
+    def _call(self, t_ns: int, delta: dict[str, Any]) -> int:
+        pieces = delta.get("tool_calls")
+        if not isinstance(pieces, list):
+            pieces = [{"index": 0, "function": delta["function_call"]}] if "function_call" in delta else []
+        called = self._calls.feed(pieces)
+        self._spend(called + _CALL_WEIGHT * len(pieces))
+        if called:
+            self._first_call_ns = _earliest(self._first_call_ns, t_ns)
+        return called
+
+    def _spend(self, characters: int) -> None:
+        self._left -= characters
+        if self._left < 0:
+            raise Trouble("runaway", "the reply is longer than any reply may be")
 
 
-class _Call:
-    """A tool call that is still arriving."""
+_REASONING = ("reasoning_content", "reasoning", "thinking")
 
-    def __init__(self) -> None:
-        self.id = ""
-        self.name = ""
-        self.arguments: list[str] = []
 
-    def made(self, index: int) -> ToolCall:
-        return ToolCall(self.id or f"call_{index}", self.name, "".join(self.arguments))
+def _decoded(data: bytes) -> dict[str, Any]:
+    try:
+        event = msgspec.json.decode(data)
+    except (ValueError, RecursionError):
+        # The lenient way reads bytes that are not UTF-8 and halves of a surrogate pair.
+        try:
+            event = json.loads(data.decode("utf-8", "replace"))
+        except (ValueError, RecursionError) as error:
+            raise Trouble("protocol", f"an event of the stream is not JSON: {error}") from None
+    if not isinstance(event, dict):
+        raise Trouble("protocol", "an event of the stream is not an object")
+    return event
+
+
+def _spoken(content: Any) -> tuple[str, str]:
+    """Text and reasoning of a `content`, which is a string or a list of typed parts."""
+    if not isinstance(content, list):
+        return _text(content), ""
+    parts = [part for part in content if isinstance(part, dict)]
+    text = "".join(_text(part.get("text")) for part in parts if part.get("type", "text") == "text")
+    aside = "".join(_thought(part.get("thinking")) for part in parts if part.get("type") == "thinking")
+    return text, aside
+
+
+def _thought(value: Any) -> str:
+    """Reasoning as a string, an object with `text`, or a list of either."""
+    parts = value if isinstance(value, list) else [value]
+    return "".join(_text(part.get("text")) if isinstance(part, dict) else _text(part) for part in parts)
+
+
+def _earliest(*stamps_ns: int | None) -> int | None:
+    return min((stamp_ns for stamp_ns in stamps_ns if stamp_ns is not None), default=None)
+
+
+def _mended(text: str) -> str:
+    """Join halves of surrogate pairs that came in two events; a lone half becomes U+FFFD, which a log can hold."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _first(value: Any) -> dict[str, Any]:
-    return _dict(value[0]) if isinstance(value, list) and value else {}
-
-
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _usage(usage: dict[str, Any]) -> Usage:
-    return Usage(
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
-        reasoning_tokens=_count(_dict(usage.get("completion_tokens_details")).get("reasoning_tokens")),
-        cached_tokens=_count(_dict(usage.get("prompt_tokens_details")).get("cached_tokens")),
-    )
-
-
-def _server_timings(timings: dict[str, Any]) -> ServerTimings | None:
-    try:
-        return msgspec.convert(timings, ServerTimings)
-    except msgspec.ValidationError:
-        return None

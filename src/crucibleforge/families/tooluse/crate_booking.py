@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from crucibleforge.chat import Reply, Tool
 from crucibleforge.families._kit import Dialogues, Draft, Draw, Family, called, said
-from crucibleforge.types import Grading, Reply, Tool
+from crucibleforge.types import Grading
 
 DEPOTS = ("Arden", "Corlan", "Esker", "Farrow", "Lorne", "Meldon", "Orlan", "Selby", "Tarrow", "Wexley")
 WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]

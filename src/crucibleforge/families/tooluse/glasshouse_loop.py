@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from crucibleforge.chat import Reply, Tool, ToolAnswer
 from crucibleforge.families._kit import ANSWER_LINE, Dialogues, Draft, Draw, Family, called, said
-from crucibleforge.types import Grading, Reply, Tool, ToolAnswer
+from crucibleforge.types import Grading
 
 TWINS = (
     ("Alder House", "Elder House"),
