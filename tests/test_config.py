@@ -62,7 +62,12 @@ def refusal(text: str | bytes) -> tuple[str, str]:
 def test_an_entry_and_its_provider_make_a_target():
     config = parsed(WHOLE.encode(), "models.yaml")
     target = entry_target(config, config.models[0])
-    assert (target.label, target.kind, target.model_id, target.base_url) == ("one", "openai", "m/one", "http://localhost:1/v1")
+    assert (target.label, target.kind, target.model_id, target.base_url) == (
+        "one",
+        "openai",
+        "m/one",
+        "http://localhost:1/v1",
+    )
     assert (target.api_key_env, target.concurrency, target.timeout_s) == ("SOME_KEY", 4, 30.0)
     assert (target.context_length, target.price) == (4096, Price(0.5, 2.0))
     assert target.sampling == Sampling(temperature=0.7, seed=None)
@@ -90,7 +95,9 @@ def test_a_path_may_begin_at_home(monkeypatch):
     assert (target.path, target.model_id) == ("/home/somebody/two.gguf", "two")
 
 
-@pytest.mark.parametrize("text", ["", "# nothing\n", "providers:\nmodels:\njudge:\ndefaults:\nscoring:\n", "models: []", "{}"])
+@pytest.mark.parametrize(
+    "text", ["", "# nothing\n", "providers:\nmodels:\njudge:\ndefaults:\nscoring:\n", "models: []", "{}"]
+)
 def test_a_file_that_says_nothing_is_the_empty_configuration(text):
     assert parsed(text.encode(), "models.yaml") == Config()
 
@@ -114,7 +121,11 @@ def test_a_file_that_says_nothing_is_the_empty_configuration(text):
             "models.yaml: unknown key 'providers.p.sampling'",
             "known here: type, base_url, api_key_env, concurrency, headers, extra_body, timeout",
         ),
-        ("judge: {candidates: [{provder: p}]}", "models.yaml: unknown key 'judge.candidates[0].provder'", "did you mean `provider`?"),
+        (
+            "judge: {candidates: [{provder: p}]}",
+            "models.yaml: unknown key 'judge.candidates[0].provder'",
+            "did you mean `provider`?",
+        ),
         (
             PROVIDER + "models: [{name: a, provider: p, model_id: m, price: {inputs: 1}}]",
             "models.yaml: unknown key 'models[0].price.inputs'",
@@ -182,7 +193,16 @@ def test_yaml_beyond_plain_is_refused_with_its_line(text, message):
     assert refusal(text) == (message, "only plain YAML is read, each key once")
 
 
-@pytest.mark.parametrize("text", [b"\x00\x01GGUF", "models: [é]".encode("latin-1"), "models: []".encode("utf-16"), b"[" * 1200])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\x00\x01GGUF",
+        "models: [é]".encode("latin-1"),
+        "models: []".encode("utf-16"),
+        b"[" * 1200,
+        b"providers: &a {p: {extra_body: *a}}",
+    ],
+)
 def test_what_is_no_yaml_text_at_all_is_refused_in_one_line(text):
     message, hint = refusal(text)
     assert message.startswith("models.yaml: ")
@@ -265,7 +285,9 @@ def test_an_entry_that_cannot_be_used_is_refused(text, message, hint):
     assert refusal(text) == (message, hint)
 
 
-@pytest.mark.parametrize("address", ["localhost:80/v1", "", "ftp://h/v1", "http://", "http:///v1", "http://h:x/v1", "http://[::1/v1"])
+@pytest.mark.parametrize(
+    "address", ["localhost:80/v1", "", "ftp://h/v1", "http://", "http:///v1", "http://h:x/v1", "http://[::1/v1"]
+)
 def test_what_is_no_address_is_refused(address):
     assert refusal(f"providers: {{p: {{base_url: '{address}'}}}}") == (
         f"models.yaml: providers.p.base_url: '{address}' is no address",
@@ -328,7 +350,10 @@ def test_an_unknown_profile_offers_what_there_is(tmp_path):
     (tmp_path / "profiles" / "mine.yaml").write_text("")
     with pytest.raises(UnknownName) as caught:
         load_profile("quik", tmp_path / "models.yaml")
-    assert (caught.value.message, caught.value.hint) == ("unknown profile 'quik'", "did you mean `quick`? known: mine, quick")
+    assert (caught.value.message, caught.value.hint) == (
+        "unknown profile 'quik'",
+        "did you mean `quick`? known: mine, quick",
+    )
 
 
 def test_a_profile_is_read_as_strictly_as_the_configuration(tmp_path):
@@ -350,7 +375,12 @@ def test_what_is_said_on_the_command_line_goes_before_the_profile(tmp_path):
 
 @pytest.mark.parametrize(
     ("file", "label"),
-    [("SmolLM2 135M (Q4).gguf", "smollm2-135m-q4"), ("_x.gguf", "x"), ("模型.gguf", "model"), (f"{'a' * 200}.gguf", "a" * 80)],
+    [
+        ("SmolLM2 135M (Q4).gguf", "smollm2-135m-q4"),
+        ("_x.gguf", "x"),
+        ("模型.gguf", "model"),
+        (f"{'a' * 200}.gguf", "a" * 80),
+    ],
 )
 def test_the_label_of_a_file_is_safe_as_a_file_name(file, label):
     assert gguf_target(Path(file)).label == label
@@ -361,7 +391,10 @@ def test_the_builtin_model_has_no_path_before_it_is_fetched():
 
 
 def test_a_provider_alone_is_a_target_for_asking_how_it_is():
-    config = Config(providers={"p": ProviderEntry(base_url="http://h/v1/")}, models=(ModelEntry(name="a", provider="p", model_id="m"),))
+    config = Config(
+        providers={"p": ProviderEntry(base_url="http://h/v1/")},
+        models=(ModelEntry(name="a", provider="p", model_id="m"),),
+    )
     assert provider_target(config, "p").base_url == "http://h/v1"
     with pytest.raises(UnknownName, match="unknown provider 'q'"):
         provider_target(config, "q")

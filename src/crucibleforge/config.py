@@ -319,11 +319,12 @@ def _check_address(base_url: str, place: str) -> None:
 def _read(text: bytes, file: str, shape: type[Struct]) -> Any:
     try:
         data = yaml.load(text.decode(), _StrictLoader)  # noqa: S506 - a SafeLoader with one more refusal
+        msgspec.json.encode(data)  # what cannot be said in JSON, such as a list that holds itself, cannot be sent
     except yaml.MarkedYAMLError as error:
         line = f" line {error.problem_mark.line + 1}" if error.problem_mark else ""
         problem = (error.problem or "not YAML").split("\n", 1)[0]
         raise ConfigError(f"{file}{line}: {problem}", hint="only plain YAML is read, each key once") from None
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, TypeError, RecursionError) as error:
         raise ConfigError(f"{file}: {str(error).splitlines()[0]}", hint="only plain YAML is read") from None
     if data is None:
         data = {}

@@ -1,6 +1,7 @@
 """The command line as the tests call it: in this process for speed, in a process of its own for signals and exits."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -51,12 +52,25 @@ def configure(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
+def refusing_url() -> Iterator[str]:
+    """An address that refuses; bound all the while, so that nobody else can take it."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{holder.getsockname()[1]}/v1"
+
+
+@pytest.fixture
 def start() -> Iterator[Callable[..., subprocess.Popen]]:
     """Start a command as a process of its own; what still runs at the end is ended."""
     started: list[subprocess.Popen] = []
 
     def spawn(*words: str, program: str = PROGRAM, env: dict[str, str] | None = None, **options) -> subprocess.Popen:
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, "text": True} | options
+        options = {
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "stdin": subprocess.DEVNULL,
+            "text": True,
+        } | options
         command = [sys.executable, "-c", program, *words]
         started.append(subprocess.Popen(command, env=os.environ | (env or {}), **options))
         return started[-1]

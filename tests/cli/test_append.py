@@ -28,14 +28,22 @@ def file(tmp_path):
     ("before", "new", "after"),
     [
         ("models:\n  - name: a\n    provider: p\n    model_id: m\n", LINES, ""),
-        ("models:\n  - name: a\n    # why\n    provider: p\n    model_id: m  # last\n", LINES, "\n# about defaults\ndefaults:\n  repeats: 1\n"),
+        (
+            "models:\n  - name: a\n    # why\n    provider: p\n    model_id: m  # last\n",
+            LINES,
+            "\n# about defaults\ndefaults:\n  repeats: 1\n",
+        ),
         (f"models:\n  - {OLD}\n", LINES, "    # a word at the end\ndefaults: {}\n"),
         (
             "models:\n- name: a\n  provider: p\n  model_id: m\n  price:\n    input: 1\n    output: 2\n",
             "- name: new\n  provider: p\n  model_id: q:8b\n",
             "scoring: {weights: {math: 2}}\n",
         ),
-        ("models:\n    - name: a\n      provider: p\n      model_id: |-\n        m\n", "".join(f"  {line}\n" for line in LINES.splitlines()), ""),
+        (
+            "models:\n    - name: a\n      provider: p\n      model_id: |-\n        m\n",
+            "".join(f"  {line}\n" for line in LINES.splitlines()),
+            "",
+        ),
         ("models:\n", LINES, ""),
         ("models:  # none yet\n", LINES, "  # - name: idea\n\ndefaults: {}\n"),
     ],
@@ -77,7 +85,9 @@ def test_line_ends_stay_what_they_are(file):
 
 
 def test_everything_that_is_said_of_a_model_is_written(file):
-    entry = ModelEntry(name="n", provider="p", model_id="12", context_length=9, price=PriceEntry(0.5, 2.0), tags=("on", "é, #"))
+    entry = ModelEntry(
+        name="n", provider="p", model_id="12", context_length=9, price=PriceEntry(0.5, 2.0), tags=("on", "é, #")
+    )
     assert "é" in appended(file, HEAD, entry)
     assert "é" in appended(file, HEAD + f"models: [{OLD}]", entry)
 
@@ -99,7 +109,10 @@ def test_an_unknown_provider_leaves_the_file_as_it_is(file):
     file.write_text(HEAD)
     with pytest.raises(UnknownName) as caught:
         append(file, ModelEntry(name="new", provider="pp", model_id="m"))
-    assert (caught.value.message, caught.value.hint) == ("unknown provider in models.yaml: models[0] 'pp'", "did you mean `p`? known: p")
+    assert (caught.value.message, caught.value.hint) == (
+        "unknown provider in models.yaml: models[0] 'pp'",
+        "did you mean `p`? known: p",
+    )
     assert file.read_text() == HEAD
 
 

@@ -32,7 +32,10 @@ def test_list_shows_grader_budget_and_needs(crucible):
     [
         (["--smoke"], lambda case: case.smoke),
         (["--categories", "math,coding"], lambda case: case.category in {"math", "coding"}),
-        (["--difficulty", "hard", "--categories", "math"], lambda case: (case.level, case.category) == ("hard", "math")),
+        (
+            ["--difficulty", "hard", "--categories", "math"],
+            lambda case: (case.level, case.category) == ("hard", "math"),
+        ),
         (["--cases", FIRST.family], lambda case: case.family == FIRST.family),
         (["--cases", "*/easy.?"], lambda case: case.level == "easy"),
         (["--cases", FIRST.id, "--cases", suite()[-1].id], lambda case: case in (FIRST, suite()[-1])),
@@ -60,7 +63,9 @@ def test_show_as_json_is_the_whole_case(crucible):
         assert msgspec.convert(json.loads(crucible("cases", "show", case.id, "--json").out), Case) == case
 
 
-@pytest.mark.parametrize("case", [suite()[0], next(case for case in suite() if case.dialogue.answers)], ids=lambda case: case.id)
+@pytest.mark.parametrize(
+    "case", [suite()[0], next(case for case in suite() if case.dialogue.answers)], ids=lambda case: case.id
+)
 def test_show_tells_what_is_asked_expected_and_how_it_is_marked(crucible, case):
     ended = crucible("cases", "show", case.id)
     assert (ended.code, ended.err) == (0, "")
@@ -74,8 +79,14 @@ def test_show_tells_what_is_asked_expected_and_how_it_is_marked(crucible, case):
 @pytest.mark.parametrize(
     ("words", "err"),
     [
-        (["list", "--categories", "maths"], f"error: unknown category 'maths'\nhint: did you mean `math`? known: {KNOWN}\n"),
-        (["list", "--difficulty", "hart"], "error: unknown difficulty 'hart'\nhint: did you mean `hard`? known: easy, medium, hard\n"),
+        (
+            ["list", "--categories", "maths"],
+            f"error: unknown category 'maths'\nhint: did you mean `math`? known: {KNOWN}\n",
+        ),
+        (
+            ["list", "--difficulty", "hart"],
+            "error: unknown difficulty 'hart'\nhint: did you mean `hard`? known: easy, medium, hard\n",
+        ),
         (["list", "--cases", "zzz"], "error: unknown case 'zzz'\nhint: `crucibleforge cases list`\n"),
         (["show", "zzz"], "error: unknown case 'zzz'\nhint: `crucibleforge cases list`\n"),
         (["verify", "--families", "zzz"], "error: unknown family 'zzz'\nhint: `crucibleforge cases list`\n"),
@@ -108,7 +119,9 @@ def test_verify_tells_what_it_checked(crucible, words):
         checked = {"family": "math/stamped-tickets", "cases": found, "problems": changed}
         assert json.loads(ended.out) == {"families": [checked], "problems": len(changed)}
     else:
-        assert ended.out == "".join(f"{line}\n" for line in changed) + f"{found} cases checked, {len(changed)} problems\n"
+        assert (
+            ended.out == "".join(f"{line}\n" for line in changed) + f"{found} cases checked, {len(changed)} problems\n"
+        )
 
 
 def test_checking_the_lock_writes_nothing(crucible):

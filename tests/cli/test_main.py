@@ -86,8 +86,14 @@ def test_the_installed_command_is_this_one():
     ("words", "err"),
     [
         (["rnu"], "error: unknown command 'rnu'\nhint: did you mean `run`? `crucibleforge --help`\n"),
-        (["run", "--bogus"], "error: No such option '--bogus'. Did you mean '--verbose'?\nhint: `crucibleforge run --help`\n"),
-        (["run", "--repeats", "0"], "error: Invalid value for '--repeats': 0 is not in the range 1<=x<=100\nhint: `crucibleforge run --help`\n"),
+        (
+            ["run", "--bogus"],
+            "error: No such option '--bogus'. Did you mean '--verbose'?\nhint: `crucibleforge run --help`\n",
+        ),
+        (
+            ["run", "--repeats", "0"],
+            "error: Invalid value for '--repeats': 0 is not in the range 1<=x<=100\nhint: `crucibleforge run --help`\n",
+        ),
         (["run", "stray"], "error: Got unexpected extra argument (stray)\nhint: `crucibleforge run --help`\n"),
         (["run", "--models"], "error: Option '--models' requires an argument\nhint: `crucibleforge --help`\n"),
         (["models", "add", "a"], "error: Missing argument 'PROVIDER'\nhint: `crucibleforge models add --help`\n"),
@@ -102,7 +108,10 @@ def test_a_mistyped_command_is_one_line_and_a_hint(crucible, words, err):
 def test_nothing_in_an_error_steers_the_terminal(crucible):
     ended = crucible("run", "--models", "a\x1b[31m\nb\x9b1m\u202e")
     assert ended.code == 2
-    assert ended.err == "error: unknown model 'a [31m b 1m '\nhint: labels stand in models.yaml; a .gguf file is named by its path\n"
+    assert (
+        ended.err
+        == "error: unknown model 'a [31m b 1m '\nhint: labels stand in models.yaml; a .gguf file is named by its path\n"
+    )
 
 
 @pytest.mark.slow

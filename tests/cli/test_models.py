@@ -1,17 +1,9 @@
 import json
-import socket
 
 import endpoint
 import pytest
 
 from crucibleforge.config import load
-
-
-def closed_port():
-    """An address of this machine where nobody listens."""
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{server.getsockname()[1]}/v1"
 
 
 def test_discover_lists_what_a_server_offers_and_stars_what_is_registered(crucible, configure):
@@ -23,21 +15,20 @@ def test_discover_lists_what_a_server_offers_and_stars_what_is_registered(crucib
     assert ended.err == "2 models on p (* = in models.yaml)\n"
 
 
-def test_discover_asks_every_provider_and_is_content_with_one(crucible, configure):
+def test_discover_asks_every_provider_and_is_content_with_one(crucible, configure, refusing_url):
     with endpoint.serving(lambda _: (), lambda: endpoint.listing("one")) as server:
-        url = closed_port()
-        configure(server.url, provider=f"  down: {{base_url: '{url}'}}\n  file: {{type: llamacpp}}\n")
+        configure(server.url, provider=f"  down: {{base_url: '{refusing_url}'}}\n  file: {{type: llamacpp}}\n")
         ended = crucible("models", "discover")
     assert (ended.code, ended.out) == (0, "    one\n")
     assert ended.err == (
         "1 models on p (* = in models.yaml)\n"
-        f"down: no server at {url} (connection refused)\n"
+        f"down: no server at {refusing_url} (connection refused)\n"
         "0 models on down (* = in models.yaml)\n"
     )
 
 
 def test_discover_that_finds_nothing_ends_with_1(crucible, configure):
-    with endpoint.serving(lambda _: (), lambda: endpoint.listing()) as server:
+    with endpoint.serving(lambda _: (), endpoint.listing) as server:
         configure(server.url)
         ended = crucible("models", "discover")
     assert (ended.code, ended.out, ended.err) == (1, "", "0 models on p (* = in models.yaml)\n")
@@ -71,8 +62,10 @@ def test_a_name_that_a_server_gives_steers_nothing(crucible, configure):
         ("q", "error: unknown provider 'q'\nhint: providers stand in models.yaml\n"),
         (
             "file",
-            "error: provider 'file' has no server to ask\n"
-            "hint: give one a `base_url`, for example `http://localhost:8080/v1`\n",
+            (
+                "error: provider 'file' has no server to ask\n"
+                "hint: give one a `base_url`, for example `http://localhost:8080/v1`\n"
+            ),
         ),
     ],
 )
@@ -105,8 +98,10 @@ def test_add_writes_an_entry_and_says_what_next(crucible, configure):
     [
         (
             ["fake", "p", "m"],
-            "error: models.yaml: models[1].name: 'fake' is taken\n"
-            "hint: names differ in more than upper and lower case; `builtin` is ours\n",
+            (
+                "error: models.yaml: models[1].name: 'fake' is taken\n"
+                "hint: names differ in more than upper and lower case; `builtin` is ours\n"
+            ),
         ),
         (["new", "q", "m"], "error: unknown provider in models.yaml: models[1] 'q'\nhint: known: p\n"),
         (

@@ -19,7 +19,9 @@ def attempt(failure=None, tokens=31):
         usage=Usage(completion_tokens=tokens),
         timing=Timing(total_s=2.0, first_content_s=1.0, last_token_s=1.5),
     )
-    return Attempt(job=Job("fake", "a/b/easy.1", 1), case_hash="", at="", replies=() if failure else (reply,), failure=failure)
+    return Attempt(
+        job=Job("fake", "a/b/easy.1", 1), case_hash="", at="", replies=() if failure else (reply,), failure=failure
+    )
 
 
 def verdict(outcome="pass", why=""):

@@ -32,7 +32,11 @@ def test_it_shows_everything_in_one_page(crucible, servers):
     ended = crucible("status")
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
-    assert lines[:3] == [f"suite revision: {revision(suite())}", "configuration:  models.yaml", "results:        results"]
+    assert lines[:3] == [
+        f"suite revision: {revision(suite())}",
+        "configuration:  models.yaml",
+        "results:        results",
+    ]
     assert re.fullmatch(r"sandbox:        bwrap \(.+\), .+", lines[3])
     assert lines[4:] == [
         "providers:",
@@ -82,5 +86,8 @@ def test_it_asks_no_model_and_writes_nothing(crucible, servers, tmp_path):
 
 
 def test_a_price_is_shown_with_its_unit(crucible, configure):
-    configure("http://127.0.0.1:1/v1", more="  - {name: paid, provider: p, model_id: m, enabled: false, price: {input: 0.5, output: 2}}\n")
+    configure(
+        "http://127.0.0.1:1/v1",
+        more="  - {name: paid, provider: p, model_id: m, enabled: false, price: {input: 0.5, output: 2}}\n",
+    )
     assert f"  [off    ] {'paid':<20} {'p':<14} {'m':<28} $0.5/2 per 1M" in crucible("status").out.splitlines()

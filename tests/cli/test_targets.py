@@ -59,7 +59,9 @@ def test_a_file_is_named_by_its_path():
 
 
 def test_where_no_model_is_enabled_one_must_be_named():
-    config = parsed(b"providers: {p: {base_url: 'http://h/v1'}}\nmodels: [{name: a, provider: p, model_id: m, enabled: false}]", "f")
+    config = parsed(
+        b"providers: {p: {base_url: 'http://h/v1'}}\nmodels: [{name: a, provider: p, model_id: m, enabled: false}]", "f"
+    )
     expected = (
         "no model is enabled in models.yaml",
         "set `enabled: true` on one, name one with `--models LABEL`, or use `--models builtin`",

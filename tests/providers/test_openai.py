@@ -111,7 +111,7 @@ def test_a_server_that_is_not_there_is_said_at_once_in_one_line():
     with pytest.raises(EndpointDown) as caught:
         asyncio.run(opened(made.target(base_url=url)))
     assert monotonic() - began < 5
-    assert caught.value.message == f"no server at {url} (connect call failed)"
+    assert caught.value.message == f"no server at {url} (connection refused)"
     assert caught.value.exit_code == 2
 
 
@@ -131,6 +131,20 @@ def test_a_key_that_the_server_echoes_is_taken_out_of_the_message(monkeypatch):
     monkeypatch.setenv("SOME_KEY", "canary-123")
     found = trouble(lambda _: endpoint.status(400, {"error": "no such key canary-123"}), api_key_env="SOME_KEY")
     assert found.message == "the server answered HTTP 400: no such key [key]"
+
+
+def test_a_key_that_would_be_cut_in_two_is_taken_out_before_the_cut(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", "canary-" + "x" * 40)
+    echo = "y" * 260 + " " + "canary-" + "x" * 40
+    found = trouble(lambda _: endpoint.status(400, {"error": echo}), api_key_env="SOME_KEY")
+    assert "canary" not in found.message
+    assert len(found.message) < 320
+
+
+def test_a_secret_of_a_header_is_taken_out_as_well(monkeypatch):
+    monkeypatch.setenv("PROJECT", "canary-9")
+    found = trouble(lambda _: endpoint.status(400, {"error": "bad canary-9"}), headers={"X-P": "p ${PROJECT}"})
+    assert found.message == "the server answered HTTP 400: bad [key]"
 
 
 def test_a_missing_key_is_named_before_anything_is_sent(monkeypatch):

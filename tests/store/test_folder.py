@@ -51,6 +51,13 @@ def test_a_damaged_file_is_said_in_one_line(tmp_path, name):
         folder.load(run.folder)
 
 
+def test_a_case_that_was_taken_out_is_said_in_one_line(tmp_path):
+    run = folder.create(tmp_path, made.plan([CASE]), [CASE])
+    (run.folder / folder.CASES).write_bytes(b"")
+    with pytest.raises(FolderUnusable, match=f"cases.jsonl lacks {CASE.id}"):
+        folder.load(run.folder)
+
+
 def test_an_id_sorts_by_time_and_is_safe_as_a_name():
     made_id = folder.run_id("2026-01-02T03:04:05.678Z", ["a/../b c"], "abcd1234")
     assert made_id == "20260102T030405678Z-a-..-b-c-abcd1234"

@@ -21,8 +21,9 @@ from crucibleforge.cli._sandboxed import executor, sandboxed
 from crucibleforge.cli._screen import duration, print_json, say, table
 from crucibleforge.cli._targets import resolve
 from crucibleforge.config import BUILTIN, Config, load, load_profile, locate, merged, results_folder
-from crucibleforge.errors import InputError, Stopped
+from crucibleforge.errors import EndpointDown, InputError, Stopped
 from crucibleforge.providers import _builtin
+from crucibleforge.report.markdown import plain
 from crucibleforge.run.owed import to_ask, to_mark
 from crucibleforge.run.plan import Estimate, Settings, estimate, make
 from crucibleforge.run.schedule import Bench, carry_out
@@ -145,6 +146,7 @@ def carry(ready: Prepared, want: Wanted) -> Done:
     Raises:
         SandboxMissing: model code would run unprotected; nothing has been started.
         FolderLocked: a live run holds the results folder.
+        EndpointDown: no model could be opened.
         Stopped: the user ended it; the message says what is kept and how to go on.
     """
     with sandboxed(ready.cases, want.allow_unsandboxed) as sandbox:
@@ -200,6 +202,9 @@ def _carry(run: folder.Run, sandbox: Sandbox | None, located: dict[str, str]) ->
         )
         stopped.exit_code = 128 + number
         raise stopped
+    if unfinished and not run.events()[0]:
+        reasons = "; ".join(f"[{label}] {why}" for label, why in unfinished.items())
+        raise EndpointDown(f"no model can be asked: {reasons}", hint="`crucibleforge status` shows every provider")
     return done
 
 
@@ -245,7 +250,7 @@ def _done(run: folder.Run, unfinished: dict[str, str]) -> Done:
 def conclude(done: Done) -> int:
     """Say what could not be finished; the exit code is 1 if anything could not."""
     for label, why in done.unfinished.items():
-        say(f"[{label}] not finished: {why}")
+        say(f"[{label}] not finished: {plain(why)}")
     if done.settled < done.rows:
         say(f"{done.rows - done.settled} of {done.rows} rows are still owed; `{_again()}` asks them again")
     return 1 if done.unfinished or done.settled < done.rows else 0

@@ -30,6 +30,8 @@ _PROBE_S = 4.5
 _KEEPALIVE_S = 4.0
 _STALL_S = 300.0
 _ERROR_BYTES = 64 * 1024
+_SHOWN_CHARACTERS = 300
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
 _OK = 200
 _NO_LISTING = {404, 405, 501}
 
@@ -42,7 +44,7 @@ class OpenAI:
         """Check that the server answers and that a key is at hand, then yield a session."""
         secret = _key(target)
         async with _client(target, secret) as client:
-            yield _Session(client, target, secret, await _served(client, target, secret))
+            yield _Session(client, target, await _served(client, target, secret))
 
     async def probe(self, target: Target) -> Probe:
         """Read the server's list of models."""
@@ -51,7 +53,7 @@ class OpenAI:
             try:
                 status, listing = await _listing(client, target)
             except EndpointDown as error:
-                return Probe("down", detail=_redacted(error.message, secret))
+                return Probe("down", detail=_shown(error.message, _secrets(target)))
         if status in {401, 403}:
             return Probe("needs_key", detail=f"reachable, but it wants an API key (HTTP {status})")
         if status != _OK and status not in _NO_LISTING:
@@ -63,10 +65,10 @@ PROVIDER = OpenAI()
 
 
 class _Session:
-    def __init__(self, client: aiohttp.ClientSession, target: Target, secret: str, served: Served) -> None:
+    def __init__(self, client: aiohttp.ClientSession, target: Target, served: Served) -> None:
         self._client = client
         self._target = target
-        self._secret = secret
+        self._secrets = _secrets(target)
         self.served = served
 
     async def ask(self, request: Request) -> Reply:
@@ -76,14 +78,14 @@ class _Session:
         except Trouble as trouble:
             raise Trouble(
                 trouble.kind,
-                _redacted(trouble.message, self._secret),
+                _shown(trouble.message, self._secrets),
                 status=trouble.status,
                 retry_after_s=trouble.retry_after_s,
             ) from None
         except TimeoutError:
             raise Trouble("timeout", f"no reply from {self._target.base_url} in time") from None
         except (aiohttp.ClientError, OSError) as error:
-            reason = _redacted(str(error) or type(error).__name__, self._secret)
+            reason = _shown(str(error) or type(error).__name__, self._secrets)
             raise Trouble("transport", f"connection to {self._target.base_url} failed: {reason}") from None
 
     async def _afresh(self, request: Request) -> Reply:
@@ -172,11 +174,20 @@ def _key(target: Target) -> str:
 
 def _expanded(value: str) -> str:
     """Put environment variables in place of `${NAME}`; an unset one becomes nothing."""
-    return re.sub(r"\$\{(\w+)\}", lambda match: os.environ.get(match[1], ""), value)
+    return _VARIABLE.sub(lambda match: os.environ.get(match[1], ""), value)
 
 
-def _redacted(text: str, secret: str) -> str:
-    return text.replace(secret, "[key]") if secret else text
+def _secrets(target: Target) -> tuple[str, ...]:
+    """Values of all environment variables that go into a request's headers, longest first."""
+    names = {target.api_key_env, *(name for value in target.headers.values() for name in _VARIABLE.findall(value))}
+    return tuple(sorted(filter(None, (os.environ.get(name) for name in names)), key=len, reverse=True))
+
+
+def _shown(text: str, secrets: tuple[str, ...]) -> str:
+    """A server's words without the secrets that it may echo, then cut: a cut secret would not be found."""
+    for secret in secrets:
+        text = text.replace(secret, "[key]")
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]} …"
 
 
 async def _served(client: aiohttp.ClientSession, target: Target, secret: str) -> Served:
@@ -235,5 +246,6 @@ async def _listing(client: aiohttp.ClientSession, target: Target) -> tuple[int, 
 
 def _reason(error: BaseException) -> str:
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause) or type(cause).__name__
-    return text.removeprefix("Multiple exceptions: ").split("'")[0].rstrip(" [(").lower() or "connection failed"
+    if isinstance(cause, OSError) and cause.errno is not None and cause.errno > 0:
+        return os.strerror(cause.errno).lower()
+    return " ".join(str(cause).split()) or type(cause).__name__

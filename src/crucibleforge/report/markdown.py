@@ -12,7 +12,7 @@ Overall is the mean of the category rates in percent (weights: {weights}), with 
 Wilson intervals of the categories); intervals take cases as independent. Models whose intervals overlap are not told
 apart by these runs. tok/s is the median decode rate over n replies, by the server's token counts. Scores compare only
 within one suite revision."""
-_MARKS = str.maketrans({"<": "&lt;", "[": "\\[", "|": "\\|", "`": "'", "*": "\\*"})
+_MARKS = str.maketrans({"\\": "\\\\", "<": "&lt;", "[": "\\[", "|": "\\|", "`": "'", "*": "\\*"})
 
 
 def rendered(board: Board) -> str:

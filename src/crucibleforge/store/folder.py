@@ -89,7 +89,10 @@ def load(folder: Path) -> Run:
         cases = [decoder.decode(line) for line in (folder / CASES).read_bytes().splitlines()]
     except (msgspec.DecodeError, FileNotFoundError) as error:
         raise FolderUnusable(f"{folder}: {error}", hint="it may be damaged, or of a later version") from error
-    return Run(folder, plan, {case.id: case for case in cases})
+    by_id = {case.id: case for case in cases}
+    if missing := [name for name in plan.case_hashes if name not in by_id]:
+        raise FolderUnusable(f"{folder}: {CASES} lacks {missing[0]}", hint="the folder was damaged or edited")
+    return Run(folder, plan, by_id)
 
 
 def run_id(created: str, labels: Sequence[str], key: str) -> str:

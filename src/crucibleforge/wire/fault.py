@@ -19,7 +19,6 @@ _KINDS: dict[int, FailureKind] = {
     529: "overload",
 }
 _CONTEXT_TYPES = {"exceed_context_size_error", "context_length_exceeded"}
-_SHOWN_CHARACTERS = 300
 
 
 def fault(status: int | None, body: bytes, retry_after: str | None = None) -> Trouble:
@@ -63,8 +62,7 @@ def _error(body: bytes) -> dict[str, Any]:
 def _words(error: dict[str, Any], body: bytes) -> str:
     message = error.get("message")
     words = message if isinstance(message, str) else body.decode("utf-8", "replace")
-    words = " ".join(words.split())
-    return words if len(words) <= _SHOWN_CHARACTERS else f"{words[:_SHOWN_CHARACTERS]} …"
+    return " ".join(words.split())
 
 
 def _seconds(text: str | None) -> float | None:
