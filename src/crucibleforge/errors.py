@@ -16,14 +16,14 @@ A model's bad reply is no error: it is a Verdict. A bug is a traceback.
 
 from __future__ import annotations
 
-import difflib
 import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from crucibleforge.types import FailureKind
 
 
@@ -114,6 +114,8 @@ class Trouble(CrucibleError):  # noqa: N818
 
 def nearest(name: str, known: Iterable[str], count: int = 2) -> list[str]:
     """Up to `count` of the known names that look most like `name`, best first."""
+    import difflib  # noqa: PLC0415 - `--help` must not wait for what only a mistake needs
+
     return difflib.get_close_matches(name, list(known), n=count, cutoff=0.5)
 
 
