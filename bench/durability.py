@@ -44,10 +44,8 @@ FEW = ("run", "--cases", "math/*/easy.*")
 CALLS = ("write", "fdatasync", "fsync", "open", "rename", "replace", "mkdir", "ftruncate")
 WAYS = ("ENOSPC", "EIO", "EINTR", "kill", "kill-after")
 WRITE_WAYS = ("short", "short-full", "kill-half")
-_LEAVE_S = 2.0
-_FINISH_S = 300.0
-_DISK_BYTES = 256 * 1024
-PAGE_BYTES = 4096
+_LEAVE_S, _FINISH_S = 2.0, 300.0
+_DISK_BYTES, PAGE_BYTES = 256 * 1024, 4096
 
 # Runs before anything of ours is imported: counts the calls that touch the results, and spoils one of them.
 PRELUDE = r"""
@@ -142,10 +140,8 @@ def begun(ground: Ground, results: Path, said, prelude: str = "", **environment:
     """Start the command, after a prelude if one is given."""
     program = (sys.executable, "-c", f"{prelude}\n{kill.PROGRAM[-1]}")
     command = (*program, *ground.words, "--results", str(results))
-    out = subprocess.DEVNULL
-    return subprocess.Popen(
-        command, cwd=ground.folder, stdin=out, stdout=out, stderr=said, env=os.environ | environment
-    )
+    null, given = subprocess.DEVNULL, os.environ | environment
+    return subprocess.Popen(command, cwd=ground.folder, stdin=null, stdout=null, stderr=said, env=given)
 
 
 def whole(ground: Ground, results: Path, prelude: str = "", **environment: str) -> Ended:
@@ -306,19 +302,14 @@ def by_call(ground: Ground, share: float, draw: random.Random) -> Tale:
 def by_limit(ground: Ground, trials: int, draw: random.Random) -> Tale:
     """No file may grow beyond a random size; the next time they may."""
     tale = Tale("limit")
-    most = _largest(ground)
+    (undisturbed,) = all_runs(ground.folder / "undisturbed")
+    most = max(path.stat().st_size for path in undisturbed.folder.iterdir())
     for number in range(1, trials + 1):
         place = ground.folder / f"limit-{number}"
         run = Run(ground, tale, place)
         run.early(whole(ground, place, LIMIT, MOST_BYTES=str(draw.randrange(0, most))), {1, 2})
         run.finish()
     return tale
-
-
-def _largest(ground: Ground) -> int:
-    place = ground.folder / "undisturbed"
-    (run,) = all_runs(place)
-    return max(path.stat().st_size for path in run.folder.iterdir())
 
 
 def by_full_disk(ground: Ground, trials: int, draw: random.Random) -> Tale:

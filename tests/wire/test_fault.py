@@ -31,9 +31,11 @@ def test_an_error_without_any_status_is_transport():
     assert (trouble.kind, trouble.message) == ("transport", "the server reported an error: it broke")
 
 
-def test_a_page_instead_of_json_is_quoted_in_one_line():
+def test_a_page_instead_of_json_is_quoted_in_one_short_line():
     message = fault(502, b"<html>\n<b>bad</b>\n" + b"x" * 1000).message
-    assert message == "the server answered HTTP 502: <html> <b>bad</b> " + "x" * 1000
+    assert message.startswith("the server answered HTTP 502: <html> <b>bad</b> xxx")
+    assert len(message) < 400
+    assert "\n" not in message
 
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
