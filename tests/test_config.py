@@ -154,7 +154,7 @@ def test_a_key_where_its_name_belongs_is_refused_and_not_repeated(value):
     )
 
 
-@pytest.mark.parametrize("name", ["Authorization", "x-api-key", "Api-Key"])
+@pytest.mark.parametrize("name", ["Authorization", "x-api-key", "Api-Key", "X-Auth-Token", "My-Secret", "Cookie"])
 def test_a_literal_secret_in_a_header_is_refused_and_not_repeated(name):
     assert refusal(f"providers: {{p: {{base_url: 'http://h/v1', headers: {{{name}: Bearer sk-canary}}}}}}") == (
         f"models.yaml: providers.p.headers.{name}: a literal secret",

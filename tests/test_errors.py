@@ -1,8 +1,9 @@
+import errno
 from pathlib import Path
 
 import pytest
 
-from crucibleforge.errors import FolderLocked, FolderUnusable, Trouble, UnknownName, boundary, nearest
+from crucibleforge.errors import FolderLocked, FolderUnusable, Trouble, UnknownName, about, boundary, nearest
 
 
 def test_an_unknown_name_offers_its_nearest_neighbour():
@@ -29,6 +30,13 @@ def test_the_boundary_turns_file_errors_into_one_line(tmp_path):
         (tmp_path / "none" / "x").write_text("")
     assert caught.value.message == f"{tmp_path / 'none' / 'x'}: no such file or directory"
     assert caught.value.hint
+
+
+def test_a_failed_write_is_told_with_the_name_of_its_file(tmp_path):
+    with pytest.raises(FolderUnusable) as caught, boundary(), about(tmp_path / "f"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.message == f"{tmp_path / 'f'}: no space left on device"
+    assert "free some space" in caught.value.hint
 
 
 def test_the_boundary_lets_bugs_pass():

@@ -30,7 +30,7 @@ _BUILTIN_CONTEXT = 8192
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _ADDRESS_HINT = "name the /v1 root, for example `http://localhost:8080/v1`"
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
-_SECRET_HEADERS = {"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"}
+_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
 
 Count = Annotated[int, Meta(ge=1)]
 Amount = Annotated[float, Meta(ge=0)]
@@ -325,7 +325,7 @@ def _check_provider(provider: ProviderEntry, place: str) -> None:
             hint="capitals, digits and `_`, for example `MY_API_KEY`; the key itself stays in the environment",
         )
     for name, value in provider.headers.items():
-        if name.lower() in _SECRET_HEADERS and "${" not in value:
+        if _SECRET_HEADER.search(name) and "${" not in value:
             raise ConfigError(
                 f"{place}.headers.{name}: a literal secret", hint="put it in a variable and write `${NAME}` here"
             )

@@ -134,6 +134,16 @@ _FILE_HINTS = {
 
 
 @contextmanager
+def about(path: Path) -> Iterator[None]:
+    """Name a file in what the system raises about it: a failed write or sync does not say by itself where it was."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+@contextmanager
 def boundary() -> Iterator[None]:
     """Turn what the operating system raises about files into our own errors; let all else pass.
 

@@ -407,3 +407,23 @@ def test_a_reply_without_its_verdict_is_marked_and_not_asked_again(crucible, con
     assert crucible("run", "--cases", CODE.id).code == 0
     assert len(oracle_endpoint.requests) == 1
     assert path.read_bytes() == whole
+
+
+@pytest.mark.slow
+def test_a_signal_that_is_ignored_stays_ignored(start, configure):
+    right, asked, go_on = oracle.answers(), threading.Event(), threading.Event()
+
+    def waiting(request):
+        asked.set()
+        go_on.wait(20)
+        return right(request)
+
+    with endpoint.serving(waiting) as server:
+        configure(server.url)
+        program = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)\nfrom crucibleforge.cli.main import main; main()"
+        process = start("run", "--cases", FEW, program=program)
+        assert asked.wait(20)
+        process.send_signal(signal.SIGHUP)
+        go_on.set()
+        process.communicate(timeout=30)
+    assert process.returncode == 0

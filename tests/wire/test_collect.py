@@ -8,7 +8,7 @@ from wire_streams import read, streams
 
 from crucibleforge.chat import ServerTimings, ToolCall, Usage
 from crucibleforge.errors import Trouble
-from crucibleforge.wire.collect import Collector
+from crucibleforge.wire.collect import MAX_EVENTS, Collector
 
 MS = 1_000_000
 
@@ -148,3 +148,10 @@ def test_any_stream_gives_a_reply_or_an_error_of_ours_the_same_in_any_cut(stream
 def test_deep_json_is_trouble():
     with pytest.raises(Trouble):
         collected((1, b"data: " + b"[" * 100_000 + b"\n\n"))
+
+
+def test_more_events_than_any_budget_makes_are_a_runaway():
+    collector = Collector(0)
+    with pytest.raises(Trouble) as caught:
+        collector.feed(1, b"data: {}\n\n" * (MAX_EVENTS + 1))
+    assert (caught.value.kind, caught.value.message) == ("runaway", "the reply has more than 200,000 events")

@@ -108,8 +108,10 @@ async def _interruptible(work: Coroutine[Any, Any, dict[str, str]]) -> tuple[int
         task.cancel()
 
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name) and sys.platform != "win32":
-            loop.add_signal_handler(getattr(signal, name), stop, int(getattr(signal, name)))
+        number = getattr(signal, name, None)
+        # What is ignored stays so: `nohup` means that the closing terminal is no reason to stop.
+        if number is not None and sys.platform != "win32" and signal.getsignal(number) is not signal.SIG_IGN:
+            loop.add_signal_handler(number, stop, int(number))
     try:
         return 0, await task
     except asyncio.CancelledError:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from crucibleforge.errors import FolderUnusable
+from crucibleforge.errors import FolderUnusable, about
 from crucibleforge.store.fold import fold
 from crucibleforge.store.log import read
 from crucibleforge.types import Case, Event, Row, RunPlan
@@ -115,7 +115,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
+    with about(path), path.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

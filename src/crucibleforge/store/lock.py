@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import portalocker
@@ -21,14 +21,14 @@ def locked(folder: Path, name: str = ".lock") -> Iterator[None]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
-    with path.open("a+", encoding="ascii") as file:
+    with path.open("ab", buffering=0) as file:
         try:
             portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
         except portalocker.exceptions.LockException:
             raise FolderLocked(folder, _pid(path)) from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+        with suppress(OSError):  # a full disk costs the number, not the lock
+            file.truncate(0)
+            file.write(str(os.getpid()).encode())
         try:
             yield
         finally:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from crucibleforge.errors import FolderUnusable
+from crucibleforge.errors import FolderUnusable, about
 from crucibleforge.store.lock import locked
 from crucibleforge.types import Event, Healed
 
@@ -126,10 +126,11 @@ def opened(folder: Path, write: Callable[[int, bytes], int] = os.write) -> Itera
         is_new = not path.exists()
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            if is_new:
-                _sync_folder(folder)
+            with about(path):
+                if is_new:
+                    _sync_folder(folder)
+                healed = _heal(descriptor, path)
             log = Log(descriptor, path, write)
-            healed = _heal(descriptor, path)
             if healed:
                 log.append(healed)
             try:

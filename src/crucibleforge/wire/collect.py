@@ -34,6 +34,10 @@ _MAX_TEXT = 32 * 1024 * 1024
 _CALL_WEIGHT = 64
 
 
+MAX_EVENTS = 200_000
+"""Several times what any budget of tokens makes; reading more would hold up everybody else for seconds."""
+
+
 class Collector:
     """Feed `(t_ns, bytes)` as they arrive; `reply` when the stream has ended. Times are of one monotonic clock.
 
@@ -54,6 +58,7 @@ class Collector:
         self._first_event_ns: int | None = None
         self._first_call_ns: int | None = None
         self._last_token_ns: int | None = None
+        self._events = 0
         self._token_events = 0
         self._done = False
 
@@ -67,6 +72,9 @@ class Collector:
         if self._done:
             return
         for data in self._splitter.feed(chunk):
+            self._events += 1
+            if self._events > MAX_EVENTS:
+                raise Trouble("runaway", f"the reply has more than {MAX_EVENTS:,} events")
             self._event(t_ns, data)
 
     def reply(self, t_ns: int, connect_s: float | None = None) -> Reply:
