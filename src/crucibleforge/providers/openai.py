@@ -288,6 +288,7 @@ def _tracing() -> aiohttp.TraceConfig:
 
     tracing = aiohttp.TraceConfig()
     tracing.on_request_headers_sent.append(sent)
+    tracing.on_request_chunk_sent.append(sent)
     tracing.on_connection_create_start.append(connecting)
     tracing.on_connection_create_end.append(connected)
     return tracing
