@@ -1,4 +1,5 @@
 import asyncio
+import gzip
 import socket
 from time import monotonic
 
@@ -139,6 +140,23 @@ def test_a_reply_without_end_is_cut_off_as_runaway():
             yield endpoint.Send, f"{len(block):x}\r\n".encode() + block + b"\r\n"
 
     assert trouble(endless).kind == "runaway"
+
+
+def test_a_reply_that_comes_compressed_all_the_same_is_read():
+    def compressed(_):
+        plain = b"".join(bytes(value) for _, value in endpoint.text("one two"))
+        events = plain.split(b"\r\n\r\n", 1)[1]
+        body = gzip.compress(b"".join(events.split(b"\r\n")[1::2]))
+        head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n"
+        yield endpoint.Send, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+    assert asked(compressed)[0][0].text == "one two"
+
+
+def test_a_prompt_of_a_hundred_thousand_tokens_arrives_whole():
+    prompt = "word " * 100_000
+    replies, _, server = asked(lambda _: endpoint.text("x"), request=Request((Message("user", prompt),), (), 16))
+    assert (replies[0].text, server.requests[0]["messages"][0]["content"] == prompt) == ("x", True)
 
 
 def refusing(*names, says=True):
