@@ -60,12 +60,12 @@ def COMMAND(  # noqa: N802, PLR0913 - the constant by which the lazy group finds
     def owed(rows: Iterable[Row]) -> list[Row]:
         return [row for row in lost(rows) if not models or row.job.label in models]
 
-    found = [run for run in chosen if owed(run.rows())]
+    found = [(run, rows) for run in chosen if (rows := owed(run.rows()))]
     done = []
-    for run in found:
-        say(f"{run.folder}: {len(owed(run.rows()))} rows were lost to reasoning")
+    for run, rows in found:
+        say(f"{run.folder}: {len(rows)} rows were lost to reasoning")
         with sandboxed(run.cases.values(), allow_unsandboxed) as sandbox, locked(run.folder.parent.parent):
-            done.append(perform(run, sandbox, _ready(run), Budget(max_cost_usd=max_cost), owed))
+            done.append(perform(run, sandbox, _ready(rows), Budget(max_cost_usd=max_cost), owed))
     if as_json:
         print_json(done)
     elif not found:
@@ -73,9 +73,9 @@ def COMMAND(  # noqa: N802, PLR0913 - the constant by which the lazy group finds
     return _conclude(done)
 
 
-def _ready(run: Run) -> Callable[[Target], Target]:
-    """Gives targets their file, and recovery, whatever they were told when the run was planned."""
-    placed = placing(_builtin.path(say=say) if _has_builtin(run) else None)
+def _ready(rows: list[Row]) -> Callable[[Target], Target]:
+    """Gives the targets of these rows their file, and recovery, whatever they were told when the run was planned."""
+    placed = placing(_builtin.path(say=say) if any(row.job.label == BUILTIN for row in rows) else None)
 
     def ready(target: Target) -> Target:
         return msgspec.structs.replace(placed(target), thinking=msgspec.structs.replace(target.thinking, recovery=True))
@@ -90,10 +90,6 @@ def _check(runs: list[Run], models: tuple[str, ...]) -> None:
     for name in models:
         if name not in known:
             raise UnknownName("model", name, known, hint="none of these runs has it")
-
-
-def _has_builtin(run: Run) -> bool:
-    return any(target.label == BUILTIN for target in run.plan.targets)
 
 
 def _conclude(done: list[Done]) -> int:

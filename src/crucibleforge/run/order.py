@@ -14,7 +14,7 @@ import msgspec
 from crucibleforge.types import Case, Row
 
 _CHARACTERS_PER_TOKEN = 3.5
-_PREFILL_FACTOR = 5
+PREFILL_FACTOR = 5
 """Prompts are read about this many times faster than answers are written, on CPUs and GPUs alike; a guess."""
 
 
@@ -25,12 +25,16 @@ def longest_first(rows: Iterable[Row]) -> list[Row]:
 
 def length(case: Case) -> float:
     """Expected length of a whole dialogue in tokens of reply, every reply taken to use its budget."""
+    return case.dialogue.max_tokens * case.dialogue.max_rounds + prompt_tokens(case) / PREFILL_FACTOR
+
+
+def prompt_tokens(case: Case) -> float:
+    """Expected tokens sent over all rounds; each round sends the opening again."""
     dialogue = case.dialogue
     opening = sum(len(message.content) for message in dialogue.messages)
     opening += len(msgspec.json.encode(dialogue.tools)) if dialogue.tools else 0
     later = sum(map(len, dialogue.turns)) + sum(len(answer.result) for answer in dialogue.answers)
-    prompt = (opening * dialogue.max_rounds + later) / _CHARACTERS_PER_TOKEN
-    return dialogue.max_tokens * dialogue.max_rounds + prompt / _PREFILL_FACTOR
+    return (opening * dialogue.max_rounds + later) / _CHARACTERS_PER_TOKEN
 
 
 def _is_chain(case: Case) -> bool:

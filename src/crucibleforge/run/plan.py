@@ -10,6 +10,7 @@ from math import ceil
 import msgspec
 from msgspec import Struct
 
+from crucibleforge.run.order import PREFILL_FACTOR, prompt_tokens
 from crucibleforge.store.folder import run_id
 from crucibleforge.suite.expand import revision
 from crucibleforge.types import Case, Machine, RunPlan, Selection, Target
@@ -17,9 +18,6 @@ from crucibleforge.types import Case, Machine, RunPlan, Selection, Target
 FORMAT = 1
 DEFAULT_TOK_PER_S = 30.0
 """Assumed where no earlier run of the model has told: about what a reader's own GPU gives with a mid-size model."""
-_CHARACTERS_PER_TOKEN = 3.5
-# Prompts are read about this many times faster than answers are written, on CPUs and GPUs alike at batch 1; a guess.
-_PREFILL_FACTOR = 5
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -72,10 +70,10 @@ def estimate(target: Target, cases: Sequence[Case], repeats: int, tok_per_s: flo
 
     Every reply is taken to use its whole budget; `tok_per_s` is the speed of an earlier run, None without one.
     """
-    prompt = repeats * sum(_prompt_tokens(case) for case in cases)
+    prompt = repeats * sum(ceil(prompt_tokens(case)) for case in cases)
     completion = repeats * sum(case.dialogue.max_tokens * case.dialogue.max_rounds for case in cases)
     speed = tok_per_s or DEFAULT_TOK_PER_S
-    seconds = (completion / speed + prompt / (speed * _PREFILL_FACTOR)) / (target.concurrency or 1)
+    seconds = (completion / speed + prompt / (speed * PREFILL_FACTOR)) / (target.concurrency or 1)
     cost = None
     if target.price:
         cost = (prompt * target.price.input + completion * target.price.output) / 1e6
@@ -89,11 +87,3 @@ def estimate(target: Target, cases: Sequence[Case], repeats: int, tok_per_s: flo
         minutes=seconds / 60,
         cost_usd=cost,
     )
-
-
-def _prompt_tokens(case: Case) -> int:
-    """Tokens sent over all rounds; each round sends the opening again."""
-    opening = sum(len(message.content) for message in case.dialogue.messages)
-    opening += len(msgspec.json.encode(case.dialogue.tools)) if case.dialogue.tools else 0
-    later = sum(len(turn) for turn in case.dialogue.turns) + sum(len(a.result) for a in case.dialogue.answers)
-    return ceil((opening * case.dialogue.max_rounds + later) / _CHARACTERS_PER_TOKEN)
