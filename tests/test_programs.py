@@ -11,7 +11,15 @@ def test_a_result_survives_json(result):
 
 
 def test_a_program_has_no_place_for_an_answer():
-    assert Program.__struct_fields__ == ("source", "entry", "calls")
+    assert Program.__struct_fields__ == (
+        "source",
+        "entry",
+        "calls",
+        "form",
+        "containers",
+        "scratch",
+        "reference",
+    )
     assert not set(Program.__struct_fields__) & set(Case.__struct_fields__)
 
 

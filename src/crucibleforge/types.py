@@ -179,7 +179,8 @@ class Machine(Struct, frozen=True):
 class RunPlan(Struct, frozen=True, kw_only=True):
     """Written before the first request, never changed.
 
-    `key` is a digest of all that decides what is asked; the same command finds its run again by it.
+    `key` is a digest of all that decides what is asked; the same command finds its run again by it. `seed` is drawn
+    for this run alone: the hidden inputs of programs come from it.
     """
 
     v: int
@@ -194,6 +195,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     isolation: str
     version: str
     machine: Machine
+    seed: str = ""
 
 
 class Failure(Struct, frozen=True, omit_defaults=True):
@@ -257,7 +259,10 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="verdict", tag_field="type"):
-    """A finding about a job; a later one supersedes, the log keeps both. Holds no time, so marking is repeatable."""
+    """A finding about a job; a later one supersedes, the log keeps both. Holds no time, so marking is repeatable.
+
+    `seed` is what hidden inputs were drawn from, "" if there were none.
+    """
 
     job: Job
     case_hash: str
@@ -267,6 +272,7 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="verdic
     elements: tuple[Element, ...] = ()
     grader: str = ""
     isolation: str = ""
+    seed: str = ""
 
 
 class Opened(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="opened", tag_field="type"):

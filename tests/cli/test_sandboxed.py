@@ -5,7 +5,7 @@ import pytest
 
 from crucibleforge.cli._sandboxed import executor, sandboxed
 from crucibleforge.errors import SandboxMissing
-from crucibleforge.programs import Program
+from crucibleforge.programs import Call, Program
 from crucibleforge.suite.expand import suite
 from crucibleforge.types import Verdict
 
@@ -28,7 +28,7 @@ def test_where_a_case_runs_code_there_is_a_sandbox(sandbox, capsys):
 
 def test_a_program_without_a_sandbox_is_never_run():
     with pytest.raises(SandboxMissing):
-        executor(None)(Program("def f():\n    open('ran', 'w')\n", "f", ((),)))
+        executor(None)(Program("def f():\n    open('ran', 'w')\n", "f", (Call(()),)))
     assert not Path("ran").exists()
 
 

@@ -8,7 +8,7 @@ from crucibleforge.chat import Dialogue, Reply, Timing, Usage
 from crucibleforge.errors import UnknownName
 from crucibleforge.families._kit import called, said
 from crucibleforge.graders._mark import mark
-from crucibleforge.programs import Program, Raised, Ran, Returned
+from crucibleforge.programs import Call, Program, Raised, Ran, Returned
 from crucibleforge.types import Case, Finding, Grading, Needs
 
 SOURCE = "def f(x):\n    return x\n"
@@ -55,7 +55,7 @@ def test_a_grader_by_running_names_the_isolation():
     sandbox = Sandbox(Returned(3))
     finding, grader, isolation = mark(CODE, (said(SOURCE),), sandbox)
     assert (finding.outcome, grader, isolation) == ("pass", "program@1", "bwrap")
-    assert sandbox.given == [Program(SOURCE, "f", ((3,),))]
+    assert sandbox.given == [Program(SOURCE, "f", (Call((3,)),))]
 
 
 def test_without_code_nothing_runs():

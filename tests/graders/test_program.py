@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from crucibleforge.chat import Dialogue
 from crucibleforge.families._kit import code_dressings, said
 from crucibleforge.graders.program import GRADER, conclude, program
-from crucibleforge.programs import Program, Raised, Ran, Returned
+from crucibleforge.programs import Call, Program, Raised, Ran, Returned
 from crucibleforge.types import Case, Element, Finding, Grading, Needs
 
 SOURCE = "def f(x, y=()):\n    return x\n"
@@ -32,7 +32,7 @@ def concluded(*results, calls=CALLS, **settings):
 
 def test_the_program_is_the_reply_s_code_and_the_inputs():
     for reply in code_dressings(SOURCE):
-        assert program(asked(), (reply,)) == Program(SOURCE, "f", ((3, [1]), ("a",)))
+        assert program(asked(), (reply,)) == Program(SOURCE, "f", (Call((3, [1])), Call(("a",))))
 
 
 def test_what_should_come_back_never_enters_the_program():

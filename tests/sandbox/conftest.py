@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from crucibleforge.programs import Limits, Program
+from crucibleforge.programs import Call, Limits, Program
 from crucibleforge.sandbox.bwrap import SANDBOX
 
 
@@ -20,7 +20,7 @@ def ask(sandbox):
     """Run source that defines `f` in the real sandbox, once for each tuple of arguments; without any, once."""
 
     def run(source, *calls, **limits):
-        return sandbox.run(Program(source, "f", calls or ((),)), Limits(**limits))
+        return sandbox.run(Program(source, "f", tuple(Call(args) for args in calls or ((),))), Limits(**limits))
 
     return run
 

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from crucibleforge.errors import SandboxMissing
-from crucibleforge.programs import Limits, Program, Raised, Returned
+from crucibleforge.programs import Call, Limits, Program, Raised, Returned
 from crucibleforge.sandbox._placement import Placement, pythons
 from crucibleforge.sandbox.bwrap import PROCESSES, Bubblewrap, Candidates, _command, here, open_bwrap
 from crucibleforge.sandbox.none import SANDBOX as NONE
@@ -125,9 +125,9 @@ def test_loopback_is_the_only_interface(ask):
 def test_the_same_attacks_succeed_without_protection():
     sandbox = NONE.open()
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        ran = sandbox.run(Program(CONNECT, "f", ((listener.getsockname()[1],),)), Limits())
+        ran = sandbox.run(Program(CONNECT, "f", (Call((listener.getsockname()[1],)),)), Limits())
     assert ran.results == (Returned("connected"),)
-    assert sandbox.run(Program(READ, "f", ((__file__,),)), Limits()).results == (Returned("from __future__ impo"),)
+    assert sandbox.run(Program(READ, "f", (Call((__file__,)),)), Limits()).results == (Returned("from __future__ impo"),)
 
 
 def test_the_environment_is_empty(ask, monkeypatch):
@@ -324,7 +324,7 @@ def test_a_fork_bomb_stays_small(sandbox, ask):
 def test_other_peoples_packages_are_covered():
     found = open_bwrap(Candidates(here().bubblewraps, pythons()[:1], (None,)))
     source = "import os, sys\ndef f():\n    return [os.listdir(os.path.join(p, 'site-packages')) for p in sys.path if os.path.isdir(os.path.join(p, 'site-packages'))]"
-    (result,) = found.run(Program(source, "f", ((),)), Limits()).results
+    (result,) = found.run(Program(source, "f", (Call(()),)), Limits()).results
     assert not any(result.value)
 
 
@@ -406,7 +406,7 @@ def test_the_next_candidate_is_tried():
     real = here()
     broken = Bubblewrap("/nonexistent/bwrap", "system")
     found = open_bwrap(Candidates((broken, *real.bubblewraps), ("/nonexistent/python3", *real.pythons), real.uids))
-    assert found.run(Program("def f():\n    return 1", "f", ((),)), Limits()).results == (Returned(1),)
+    assert found.run(Program("def f():\n    return 1", "f", (Call(()),)), Limits()).results == (Returned(1),)
 
 
 def test_the_order_of_a_set_is_the_same_each_time(ask):

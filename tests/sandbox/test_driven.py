@@ -10,10 +10,10 @@ import psutil
 import pytest
 
 from crucibleforge.errors import CrucibleError, Stopped
-from crucibleforge.programs import Limits, Program, Returned
+from crucibleforge.programs import Call, Limits, Program, Returned
 from crucibleforge.sandbox._driven import Driven, Launch
 
-PROGRAM = Program("def f(x):\n    return x\n", "f", ((1,),))
+PROGRAM = Program("def f(x):\n    return x\n", "f", (Call((1,)),))
 READY = "import json, sys, time\nprint(json.dumps({'ready': 1}), flush=True)\nread = sys.stdin.readline\ntask = json.loads(read())\n"
 
 
@@ -78,7 +78,7 @@ def test_every_call_has_a_nonce_of_its_own():
         READY
         + "for line in sys.stdin:\n    n = json.loads(line)['n']\n    print(json.dumps({'n': n, 'value': n}), flush=True)"
     )
-    ran = faked(script).run(Program("", "f", ((),) * 20), Limits())
+    ran = faked(script).run(Program("", "f", (Call(()),) * 20), Limits())
     assert len({result.value for result in ran.results}) == 20
 
 
@@ -87,7 +87,7 @@ def test_stop_ends_a_run_promptly(sandbox_to_stop):
     timer.start()
     begun = time.monotonic()
     with pytest.raises(Stopped):
-        sandbox_to_stop.run(Program("import time\ndef f():\n    time.sleep(60)", "f", ((),)), Limits(wall_s=60.0))
+        sandbox_to_stop.run(Program("import time\ndef f():\n    time.sleep(60)", "f", (Call(()),)), Limits(wall_s=60.0))
     assert time.monotonic() - begun < 0.6
     timer.join()
     assert not psutil.Process().children(recursive=True)
@@ -105,7 +105,7 @@ def test_a_signal_handler_may_stop_the_run(sandbox_to_stop):
     timer.start()
     try:
         with pytest.raises(Stopped):
-            sandbox_to_stop.run(Program("def f():\n    while True: pass", "f", ((),)), Limits())
+            sandbox_to_stop.run(Program("def f():\n    while True: pass", "f", (Call(()),)), Limits())
     finally:
         timer.join()
         signal.signal(signal.SIGUSR1, before)
@@ -117,7 +117,7 @@ def test_a_hundred_runs_leave_no_process_and_no_descriptor_behind(sandbox):
     sandbox.run(PROGRAM, Limits())
     before = me.num_fds()
     for number in range(100):
-        program = PROGRAM if number % 4 else Program("def f(x):\n    while True: pass", "f", ((1,),))
+        program = PROGRAM if number % 4 else Program("def f(x):\n    while True: pass", "f", (Call((1,)),))
         sandbox.run(program, Limits(wall_s=0.01))
     assert me.num_fds() == before
     assert not me.children(recursive=True)

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from crucibleforge.programs import Limits, Program, Raised, Returned
+from crucibleforge.programs import Call, Limits, Program, Raised, Returned
 from crucibleforge.sandbox.none import SANDBOX
 
 
 def run(source, *calls, **limits):
-    return SANDBOX.open().run(Program(source, "f", calls or ((),)), Limits(**limits))
+    return SANDBOX.open().run(Program(source, "f", tuple(Call(args) for args in calls or ((),))), Limits(**limits))
 
 
 def test_it_owns_up_to_protecting_from_nothing():
@@ -18,7 +18,7 @@ def test_it_owns_up_to_protecting_from_nothing():
 
 
 def test_results_are_those_of_the_real_one(sandbox):
-    program = Program("def f(x):\n    return 6 // x", "f", ((2,), (0,), ("a",)))
+    program = Program("def f(x):\n    return 6 // x", "f", (Call((2,)), Call((0,)), Call(("a",))))
     assert SANDBOX.open().run(program, Limits()).results == sandbox.run(program, Limits()).results
 
 

@@ -109,7 +109,8 @@ class Family:
     `right` gives at least five differently dressed dialogues that must pass, `wrong` plausible ones that must not.
     `max_tokens` bounds a reply and `prompt_tokens` a prompt (upper estimate at three characters a token), by level.
     `count` canonical cases are drawn a level. `shown` is the reason why the answer may stand in the prompt (it is
-    one of the listed names, the haystack holds it); empty: it must not.
+    one of the listed names, the haystack holds it); empty: it must not. `hidden` draws inputs that no file holds, with
+    their expected values, for a case that is marked by running.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Family:
     prompt_tokens: dict[Level, int]
     count: int = 2
     shown: str = ""
+    hidden: Callable[[Draft, Draw], list[dict[str, Any]]] | None = None
 
 
 def said(text: str, finish: Finish = "stop") -> Reply:

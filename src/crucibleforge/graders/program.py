@@ -14,7 +14,7 @@ from crucibleforge.graders import ByRunning, Replies
 from crucibleforge.graders._said import is_cut, nothing_said, share, text_of
 from crucibleforge.graders._same import same
 from crucibleforge.graders._shown import as_python, shortened
-from crucibleforge.programs import Program, Raised, Ran, Returned
+from crucibleforge.programs import Call, Program, Raised, Ran, Returned
 from crucibleforge.types import Case, Element, Finding
 
 _MESSAGE_WIDTH = 120
@@ -29,7 +29,7 @@ def program(case: Case, replies: Replies) -> Program | Finding:
     source = python_code(text, entry, cut=cut)
     if source is None:
         return Finding("fail", 0.0, shortened(first_problem(text, entry, cut=cut), _MESSAGE_WIDTH))
-    return Program(source, entry, tuple(tuple(call["args"]) for call in case.expected))
+    return Program(source, entry, tuple(Call(tuple(call["args"])) for call in case.expected))
 
 
 def conclude(case: Case, ran: Ran) -> Finding:

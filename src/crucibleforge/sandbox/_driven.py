@@ -113,8 +113,8 @@ class Driven:
 def _results(session: _Session, program: Program) -> tuple[Returned | Raised, ...] | Broken:
     results: list[Returned | Raised] = []
     late = 0
-    for args in program.calls:
-        answer = _NOT_TRIED if late == _LATE_CALLS else session.call(args)
+    for call in program.calls:
+        answer = _NOT_TRIED if late == _LATE_CALLS else session.call(call.args)
         if isinstance(answer, Broken):
             return answer
         if isinstance(answer, Raised) and answer.kind == "time limit" and answer is not _NOT_TRIED:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import os
 import resource
 import select
@@ -213,7 +214,7 @@ def _confine(limits: dict[str, Any], writer: int, null: int) -> None:
         os.dup2(null, fd)
     os.closerange(3, writer)
     os.closerange(writer + 1, 256)
-    cpu_s = limits["cpu_s"]
+    cpu_s = math.ceil(limits["cpu_s"])
     bounds = {
         resource.RLIMIT_CPU: (cpu_s, cpu_s + 1),
         resource.RLIMIT_AS: (limits["memory_bytes"],) * 2,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from crucibleforge.errors import CrucibleError, SandboxMissing
-from crucibleforge.programs import Limits, Program, Returned
+from crucibleforge.programs import Call, Limits, Program, Returned
 from crucibleforge.sandbox import Sandbox, SandboxKind
 from crucibleforge.sandbox._driven import DRIVER, FLAGS, HASH_SEED, Driven, Launch, as_user
 from crucibleforge.sandbox._placement import Placement, place, pythons
@@ -203,7 +203,7 @@ def _command(bubblewrap: str, placement: Placement, known: frozenset[str]) -> tu
 def _disproof(sandbox: Driven) -> str:
     """Why this sandbox must not be used; "" when the proof went through."""
     try:
-        ran = sandbox.run(Program(_PROOF, "prove", (([2, 3],),)), Limits())
+        ran = sandbox.run(Program(_PROOF, "prove", (Call(([2, 3],)),)), Limits())
     except CrucibleError as error:
         return error.message
     if ran.broken:
