@@ -13,9 +13,16 @@ from msgspec import Struct
 
 from crucibleforge.chat import Dialogue, Reply
 
-Level = Literal["easy", "medium", "hard"]
+Rung = Literal["L1", "L2", "L3", "L4", "L5"]
 
-LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
+RUNGS: tuple[Rung, ...] = ("L1", "L2", "L3", "L4", "L5")
+
+Level = Literal["easy", "medium", "hard", "reserve"]
+
+LEVELS: tuple[Level, ...] = ("easy", "medium", "hard", "reserve")
+"""What users call the rungs. `reserve` is kept for the day when the hard ones are no longer: shown, never scored."""
+
+LEVEL_OF: dict[str, Level] = {"L1": "easy", "L2": "medium", "L3": "hard", "L4": "hard", "L5": "reserve"}
 
 Outcome = Literal["pass", "fail", "partial", "refused", "truncated", "unanswered", "pending", "skipped"]
 """Why a row counts as it does. `pending`: a judge owes it. `skipped`: it does not fit the served context."""
@@ -46,7 +53,7 @@ class Grading(Struct, frozen=True):
 class Case(Struct, frozen=True, kw_only=True):
     """One question, complete: it can be asked and marked without its family's code.
 
-    `id` is `category/family/level.index`. `hash` covers the dialogue alone, so a mended grader or gold answer
+    `id` is `category/family/rung.slot`. `hash` covers the dialogue alone, so a mended grader or gold answer
     leaves stored replies valid. `expected` is never sent to the model.
     """
 
@@ -69,9 +76,14 @@ class Case(Struct, frozen=True, kw_only=True):
         return self.id.rsplit("/", 1)[0]
 
     @property
-    def level(self) -> str:
-        """`easy`, `medium` or `hard`."""
+    def rung(self) -> str:
+        """`L1` to `L5`: how hard it is by its structure, not by what models made of it."""
         return self.id.rsplit("/", 1)[1].split(".", 1)[0]
+
+    @property
+    def level(self) -> Level:
+        """`easy`, `medium`, `hard` or `reserve`."""
+        return LEVEL_OF[self.rung]
 
 
 class Price(Struct, frozen=True):
@@ -180,7 +192,8 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     """Written before the first request, never changed.
 
     `key` is a digest of all that decides what is asked; the same command finds its run again by it. `seed` is drawn
-    for this run alone: the hidden inputs of programs come from it.
+    for this run alone: the hidden inputs of programs come from it. `form` is `canonical`, or the key that the cases
+    were drawn from.
     """
 
     v: int
@@ -196,6 +209,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     version: str
     machine: Machine
     seed: str = ""
+    form: str = "canonical"
 
 
 class Failure(Struct, frozen=True, omit_defaults=True):

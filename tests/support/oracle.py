@@ -6,9 +6,8 @@ import endpoint
 
 from crucibleforge import plugins
 from crucibleforge.chat import Reply
-from crucibleforge.families._build import draft
-from crucibleforge.suite.expand import cases
-from crucibleforge.types import LEVELS, Case
+from crucibleforge.families._build import cases, item
+from crucibleforge.types import Case
 
 
 def right_replies() -> dict[str, tuple[Case, tuple[Reply, ...]]]:
@@ -16,9 +15,9 @@ def right_replies() -> dict[str, tuple[Case, tuple[Reply, ...]]]:
     known = {}
     for name in plugins.names("families"):
         family = plugins.find("families", name)
-        drafts = [draft(family, level, index) for level in LEVELS for index in range(1, family.count + 1)]
-        for case, made in zip(cases(family), drafts, strict=True):
-            known[case.dialogue.messages[-1].content] = (case, family.right(made)[0])
+        for case in cases(family):
+            rung, slot = case.id.rsplit("/", 1)[1].split(".")
+            known[case.dialogue.messages[-1].content] = (case, family.right(item(family, rung, int(slot)))[0])
     return known
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import click
 import msgspec
@@ -13,27 +14,54 @@ from crucibleforge.config import Config
 from crucibleforge.errors import UnknownName
 from crucibleforge.report.board import board
 from crucibleforge.report.markdown import plain, rendered, scoreboard
-from crucibleforge.report.scorecard import Board, Source
+from crucibleforge.report.scorecard import Alarm, Board, Scorecard, Source
 from crucibleforge.store.fold import fold
 from crucibleforge.store.folder import all_runs, write_atomically
 from crucibleforge.store.log import now
-from crucibleforge.suite.expand import suite
-from crucibleforge.types import Adapted
+from crucibleforge.suite.expand import CANONICAL_NAME, scored, suite
+from crucibleforge.types import Adapted, Case
+
+Named = TypeVar("Named", Scorecard, Alarm)
 
 MARKDOWN, JSON = "report.md", "report.json"
 _NOTES_WIDTH = 60
 
 
 def gather(results: Path, config: Config) -> Board:
-    """The board over all runs of a folder; rows that cannot be read are named on stderr."""
-    runs = []
+    """The board over all runs of a folder; rows that cannot be read are named on stderr.
+
+    Runs of a fresh form stand after the canonical ones, each form for itself: their questions are other ones.
+    """
+    runs: dict[str, list[Source]] = {CANONICAL_NAME: []}
+    asked: dict[str, dict[str, Case]] = {}
     for run in all_runs(results):
         events, problems = run.events()
         for problem in problems:
             say(f"warning: not read: {problem}")
         learnt = tuple(event for event in events if isinstance(event, Adapted))
-        runs.append(Source(run.plan, fold(run.plan, run.cases, events), learnt))
-    return board(runs, suite(), weights(config), now())
+        runs.setdefault(run.plan.form, []).append(Source(run.plan, fold(run.plan, run.cases, events), learnt))
+        if run.plan.form != CANONICAL_NAME:
+            asked.setdefault(run.plan.form, {}).update(run.cases)
+    canonical = scored(suite())
+    made = board(runs[CANONICAL_NAME], canonical, weights(config), now())
+    for form, cases in asked.items():
+        own = tuple(cases.get(case.id, case) for case in canonical)
+        made = _beside(made, board(runs[form], own, weights(config), made.generated), form)
+    return made
+
+
+def _beside(made: Board, other: Board, form: str) -> Board:
+    """The cards and alarms of another form after those that are there, with the form in their labels."""
+
+    def named(one: Named) -> Named:
+        return msgspec.structs.replace(one, label=f"{one.label} [form {form}]")
+
+    return msgspec.structs.replace(
+        made,
+        revision=made.revision or other.revision,
+        cards=(*made.cards, *map(named, other.cards)),
+        alarms=(*made.alarms, *map(named, other.alarms)),
+    )
 
 
 def weights(config: Config) -> dict[str, float]:

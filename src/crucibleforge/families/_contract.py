@@ -1,157 +1,100 @@
-"""The laws that every family keeps. Pure: whoever has a sandbox passes it in as `run`.
+"""Holds a family to its laws. Pure: whoever has a sandbox passes it in as `run`.
 
 Each broken law is one line. A family that raises breaks the law that was being looked at, never the check itself.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
+from msgspec import Struct
 
-from crucibleforge import plugins
-from crucibleforge.chat import Reply, Timing, Usage
-from crucibleforge.families._build import CHARS_PER_TOKEN, build, draft
-from crucibleforge.families._kit import Dialogues, Draft, Family
-from crucibleforge.graders import ByRunning, Replies
-from crucibleforge.graders._mark import mark
+from crucibleforge.families import _laws_of_items as items
+from crucibleforge.families import _laws_of_marks as marks
+from crucibleforge.families import _laws_of_programs as programs
+from crucibleforge.families._kit import Family
+from crucibleforge.families._law import QUICK, BrokenError, Drawn, Extent, Look, Run, drawn
 from crucibleforge.programs import Program, Ran
-from crucibleforge.types import LEVELS, Case, Level
-
-Result = TypeVar("Result")
-Run = Callable[[Program], Ran]
-
-_MARKED_DRAWS = 10
-_LEAST_RIGHT = 5
-_LEAST_WRONG = 3
-_SHOWN = 120  # characters of a value in a problem line
-_EMPTY = Reply(text="", finish="stop", usage=Usage(), timing=Timing(total_s=0.0))
+from crucibleforge.types import RUNGS, Rung
 
 
-class _BrokenError(Exception):
-    """A family's function raised; the message says which and what."""
+class Examined(Struct, frozen=True):
+    """What came of one family: a line for each broken law, and what was done to find out.
+
+    `cases` are canonical; `references` ran, `derived` answers were found a second time, `refused` wrong programs did
+    not pass, `timed_out` slow ones ran out of time.
+    """
+
+    family: str
+    cases: int
+    problems: tuple[str, ...]
+    references: int = 0
+    derived: int = 0
+    refused: int = 0
+    timed_out: int = 0
 
 
-@dataclass(frozen=True)
-class _Drawn:
-    """One instance, its case, and its place for the reader of a problem."""
-
-    level: Level
-    index: int
-    draft: Draft
-    case: Case
-
-    def at(self, fault: str) -> str:
-        return f"{self.case.id}: {fault}"
-
-
-def problems(family: Family, run: Run, draws: int = 50) -> list[str]:
-    """Every broken law as one line that starts with the case or the level; none means that the family may join.
+def examine(
+    family: Family, run: Run, extent: Extent = QUICK, progress: Callable[[str], None] = lambda _: None
+) -> Examined:
+    """Look at a family from all sides.
 
     Args:
         family: The family to look at.
         run: Runs a program of a reply; the same program runs once only.
-        draws: Instances drawn a level; the canonical ones are the first of them.
+        extent: How many draws are looked at.
+        progress: Told what is looked at now.
     """
-    unset = list(_levels(family))
+    look = Look(family, extent, _once(run))
+    unset = tuple(items.settings(look))
     if unset:
-        return unset
-    once = _once(run)
-    found: list[str] = []
-    canonical: list[_Drawn] = []
-    for level in LEVELS:
-        drawn, faults = _draw(family, level, max(draws, family.count))
-        found += faults
-        canonical += drawn[: family.count]
-        marked = family.count if _runs_programs(family) else max(_MARKED_DRAWS, family.count)
-        for number, one in enumerate(drawn):
-            found += _of_draft(family, one)
-            if number < marked:
-                found += _of_marks(family, one, once)
-    return found + list(_alike(canonical))
+        return Examined(family.name, 0, unset)
+    canonical: list[Drawn] = []
+    found = list(_collected(family.name, _all(look, canonical, progress)))
+    tally = look.tally
+    return Examined(
+        family=family.name,
+        cases=len(canonical),
+        problems=tuple(found),
+        references=tally["references"],
+        derived=tally["derived"],
+        refused=tally["refused"],
+        timed_out=tally["timed out"],
+    )
 
 
-def _levels(family: Family) -> Iterator[str]:
-    for what, table in (
-        ("levels", family.levels),
-        ("max_tokens", family.max_tokens),
-        ("prompt_tokens", family.prompt_tokens),
-    ):
-        if sorted(table) != sorted(LEVELS):
-            yield f"{family.name}: {what} must be set for {', '.join(LEVELS)} and no other, not {', '.join(table)}"
-    if family.count < 1:
-        yield f"{family.name}: count is {family.count}, it must be at least 1"
+def _all(look: Look, canonical: list[Drawn], progress: Callable[[str], None]) -> Iterator[Iterator[str]]:
+    for rung in RUNGS:
+        progress(f"{rung}: draws")
+        yield items.of_rung(look, rung)
+        yield items.verified(look, rung)
+        yield marks.guesses(look, rung)
+        for slot in range(1, look.family.slots[rung] + 1):
+            progress(f"{rung}.{slot}: marking")
+            yield _case(look, rung, slot, canonical)
+    progress("forms")
+    yield items.independent(look)
+    yield items.harder(look)
+    yield items.forms(look)
+    yield items.alike(canonical)
 
 
-def _draw(family: Family, level: Level, draws: int) -> tuple[list[_Drawn], list[str]]:
-    drawn, faults = [], []
-    for index in range(1, draws + 1):
-        place = f"{family.name}/{level}.{index}"
+def _case(look: Look, rung: Rung, slot: int, canonical: list[Drawn]) -> Iterator[str]:
+    one = drawn(look.family, rung, slot)
+    canonical.append(one)
+    for law in (items.of_case, marks.of_case, programs.of_case):
+        yield from _collected(one.case.id, [law(look, one)])
+    if (rung, slot) == (RUNGS[1], 1):
+        yield from _collected(one.case.id, [marks.total(look, one)])
+
+
+def _collected(place: str, laws: Iterable[Iterator[str]]) -> Iterator[str]:
+    for law in laws:
         try:
-            made = _call("make", draft, family, level, index)
-            if _call("make", draft, family, level, index) != made:
-                faults.append(f"{place}: the same key gave two different drafts")
-            drawn.append(_Drawn(level, index, made, _call("build", build, family, level, index, made)))
-        except _BrokenError as error:
-            faults.append(f"{place}: {error}")
-    return drawn, faults
-
-
-def _of_draft(family: Family, one: _Drawn) -> Iterator[str]:
-    """Laws about a draft alone."""
-    try:
-        again = _call("rederive", family.rederive, one.draft)
-    except _BrokenError as error:
-        yield one.at(str(error))
-    else:
-        if _json(again) != _json(one.draft.expected):
-            yield one.at(f"make says {_short(one.draft.expected)}, rederive says {_short(again)}")
-    budget = family.prompt_tokens[one.level]
-    estimate = (len(one.draft.system) + len(one.draft.prompt)) / CHARS_PER_TOKEN
-    if estimate > budget:
-        yield one.at(f"the prompt may take {estimate:.0f} tokens, its budget is {budget}")
-    if not family.shown and _stands_in(one.draft.expected, f"{one.draft.system}\n{one.draft.prompt}"):
-        yield one.at(f"the answer {_short(one.draft.expected)} stands in the prompt")
-
-
-def _of_marks(family: Family, one: _Drawn, run: Run) -> Iterator[str]:
-    """Laws about the family's grader, which each reply goes through."""
-    try:
-        right: Dialogues = _call("right", family.right, one.draft)
-        wrong: Dialogues = _call("wrong", family.wrong, one.draft)
-        if len(_different(right)) < _LEAST_RIGHT:
-            yield one.at(f"right gives {len(_different(right))} different dialogues, at least {_LEAST_RIGHT} are due")
-        if len(_different(wrong)) < _LEAST_WRONG:
-            yield one.at(f"wrong gives {len(_different(wrong))} different dialogues, at least {_LEAST_WRONG} are due")
-        for number, replies in enumerate(right, start=1):
-            outcome, why = _marked(one.case, replies, run)
-            if outcome != "pass":
-                yield one.at(f"right reply {number} does not pass: {outcome}, {why}")
-        must_not = [(f"wrong reply {number}", replies) for number, replies in enumerate(wrong, start=1)]
-        must_not += [
-            ("an empty reply", (_EMPTY,)),
-            *(("a reply cut off half-way", _cut(replies)) for replies in right[:1]),
-        ]
-        for what, replies in must_not:
-            if _marked(one.case, replies, run)[0] == "pass":
-                yield one.at(f"{what} passes: {_short(replies[-1].text)}")
-    except _BrokenError as error:
-        yield one.at(str(error))
-
-
-def _alike(canonical: list[_Drawn]) -> Iterator[str]:
-    seen: dict[str, str] = {}
-    for one in canonical:
-        first = seen.setdefault(f"{one.draft.system}\n{one.draft.prompt}", one.case.id)
-        if first != one.case.id:
-            yield one.at(f"asks the same as {first}")
-
-
-def _runs_programs(family: Family) -> bool:
-    return isinstance(plugins.find("graders", family.grading.grader), ByRunning)
+            yield from law
+        except BrokenError as error:
+            yield f"{place}: {error}"
 
 
 def _once(run: Run) -> Run:
@@ -165,64 +108,3 @@ def _once(run: Run) -> Run:
         return known[key]
 
     return remembered
-
-
-def _marked(case: Case, replies: Replies, run: Run) -> tuple[str, str]:
-    finding = _call("mark", mark, case, replies, run)[0]
-    return finding.outcome, finding.why
-
-
-def _cut(replies: Replies) -> Replies:
-    last = replies[-1]
-    half = last.text[: len(last.text) // 2]
-    return (*replies[:-1], msgspec.structs.replace(last, text=half, tool_calls=(), finish="length"))
-
-
-def _different(dialogues: Dialogues) -> set[bytes]:
-    return {msgspec.json.encode(dialogue) for dialogue in dialogues}
-
-
-def _call(what: str, function: Callable[..., Result], *args: Any) -> Result:
-    try:
-        return function(*args)
-    except Exception as error:
-        raise _BrokenError(f"{what} raised {type(error).__name__}: {error}") from error
-
-
-def _json(value: Any) -> bytes:
-    """A form in which 1, 1.0 and true differ, and the order of keys does not."""
-    return msgspec.json.encode(value, order="sorted")
-
-
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else _json(value).decode()
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-def _stands_in(expected: Any, prompt: str) -> bool:
-    """True when the prompt holds the words of the answer, all in order and in one run, or the answer as JSON."""
-    wanted = [word for leaf in _leaves(expected) for word in _words(leaf)]
-    words = _words(prompt)
-    if any(words[at : at + len(wanted)] == wanted for at in range(len(words) - len(wanted) + 1)):
-        return bool(wanted)
-    is_structured = bool(wanted) and isinstance(expected, (dict, list))
-    return is_structured and _squeezed(msgspec.json.encode(expected).decode()) in _squeezed(prompt)
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.split())
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _leaves(inner)
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
-            yield from _leaves(inner)
-    else:
-        yield value if isinstance(value, str) else _json(value).decode()
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\d+(?:\.\d+)?(?!\w)|\w+", text.casefold())

@@ -1,95 +1,35 @@
-"""What a family is made of: `Draw` (random numbers that no Python upgrade can change), `Draft`, `Family`.
+"""What a family is made of. A family is one file with a constant `FAMILY`.
 
-A family is one file with a constant `FAMILY`. `make` draws an instance; `rederive` finds its answer again by
-another method and must not call what `make` used; `right` and `wrong` are replies that must and must not pass.
+`generate` draws an instance. `solve` finds its answer, `verify` finds it again by another method and may call nothing
+that `solve` calls. `ask` puts the instance into words. `right` and `near_misses` are replies that must and must not
+pass, `shortcuts` what a model would say that did not think. `_contract` holds every family to that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any
 
-from crucibleforge.chat import Finish, Reply, Timing, Tool, ToolAnswer, ToolCall, Usage
-from crucibleforge.types import Grading, Level
-
-Item = TypeVar("Item")
+from crucibleforge.chat import Reply, Tool, ToolAnswer
+from crucibleforge.families._draw import Draw
+from crucibleforge.types import Grading, Rung
 
 ANSWER_LINE = "End with one line `ANSWER: <value>`."
 """The sentence that ends every prompt with a short answer; the extractor accepts more than it asks for."""
 
-
-class Draw:
-    """A counter-based generator over blake2b: the same key gives the same numbers on every Python and machine.
-
-    `random.Random` promises only `random()` across versions, so its `shuffle` or `sample` could change the suite.
-    """
-
-    def __init__(self, *key: str | int) -> None:
-        self._key = blake2b("\x1f".join(str(part) for part in key).encode(), digest_size=32).digest()
-        self._counter = 0
-
-    def below(self, n: int) -> int:
-        """A number in [0, n), every one equally likely (rejection on 64 bits).
-
-        Raises:
-            ValueError: `n` is not positive.
-        """
-        if n <= 0:
-            raise ValueError(f"below({n}): there is no such number")
-        limit = (1 << 64) - (1 << 64) % n
-        while True:
-            block = blake2b(self._counter.to_bytes(8, "big"), key=self._key, digest_size=8).digest()
-            self._counter += 1
-            value = int.from_bytes(block, "big")
-            if value < limit:
-                return value % n
-
-    def between(self, low: int, high: int) -> int:
-        """A number in [low, high], both ends included."""
-        return low + self.below(high - low + 1)
-
-    def pick(self, items: Sequence[Item]) -> Item:
-        """One of the items."""
-        return items[self.below(len(items))]
-
-    def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        """All items in a random order (Fisher and Yates)."""
-        order = list(items)
-        for last in range(len(order) - 1, 0, -1):
-            other = self.below(last + 1)
-            order[last], order[other] = order[other], order[last]
-        return order
-
-    def sample(self, items: Sequence[Item], count: int) -> list[Item]:
-        """`count` different items in a random order."""
-        return self.shuffled(items)[:count]
-
-    def until(self, wanted: Callable[[], Item | None], tries: int = 1000) -> Item:
-        """Call `wanted` until it gives something other than None.
-
-        Raises:
-            RuntimeError: it never did; the family's parameters leave nothing to draw.
-        """
-        for _ in range(tries):
-            found = wanted()
-            if found is not None:
-                return found
-        raise RuntimeError(f"nothing fitting was drawn in {tries} tries")
+SLOTS: dict[Rung, int] = {"L1": 1, "L2": 1, "L3": 2, "L4": 2, "L5": 1}
+"""Canonical cases of a family by rung: two thirds of those that count are hard."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """One instance of a family, before it has an id.
+    """What is asked. `prompt` is the first user message; the fields are those of `chat.Dialogue`.
 
-    `prompt` is the first user message. `instance` is what `rederive` works from and never leaves the program;
-    `settings` are laid over the family's grader settings. The other fields are those of `types.Dialogue`.
+    `settings` are laid over the family's grader settings.
     """
 
     prompt: str
-    expected: Any
-    instance: Any
     system: str = ""
     turns: tuple[str, ...] = ()
     tools: tuple[Tool, ...] = ()
@@ -98,59 +38,66 @@ class Draft:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Item:
+    """One drawn instance and what follows from it: the answer as JSON (a case's `expected`) and the draft."""
+
+    instance: Any
+    answer: Any
+    draft: Draft
+
+
 Dialogues = tuple[tuple[Reply, ...], ...]
 """Several dialogues, each the replies of one model from first to last."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A kind of question in three levels.
+    """A kind of question on five rungs.
 
-    `right` gives at least five differently dressed dialogues that must pass, `wrong` plausible ones that must not.
-    `max_tokens` bounds a reply and `prompt_tokens` a prompt (upper estimate at three characters a token), by level.
-    `count` canonical cases are drawn a level. `shown` is the reason why the answer may stand in the prompt (it is
-    one of the listed names, the haystack holds it); empty: it must not. `hidden` draws inputs that no file holds, with
-    their expected values, for a case that is marked by running.
+    L1 is smoke: a small model may pass it. L2 is the core, L3 and L4 are hard, L5 is a reserve that is not scored yet.
+    `rungs` holds each rung's parameters, `slots` the number of its canonical cases; `max_tokens` bounds a reply and
+    `prompt_tokens` a prompt (upper estimate at three characters a token).
+
+    An instance is a frozen dataclass, or JSON. Two instances that ask the same are equal after `fingerprint`.
+    `effort` is what the instance costs a solver, in any unit; it must not fall from rung to rung. `covariates` are
+    further numbers in which a fresh form must resemble the canonical one.
+
+    `chance` is the pass rate of guessing. `shortcuts` gives one dialogue a strategy, always in the same order. `shown`
+    is the reason why the answer may stand in the prompt (it is one of the listed names, the haystack holds it); empty:
+    it must not. `shared` names functions that `solve` and `verify` may both call, because they only read the instance.
+    `small` are parameters under which `verify` may do by brute force what it cannot do on the rungs; None: the rungs
+    themselves serve. `mutants` are wrong answers that no right reply may pass with; None: every leaf of the answer is
+    changed in turn.
+
+    For programs: `hidden` draws inputs that no file holds, each {"args", "returns"[, "size"]}; `slow` are sources that
+    are right and must run out of time.
+
+    `cost` is how many times fewer draws the laws look at, for instances that take long to make.
     """
 
     name: str
-    levels: dict[Level, Any]
-    make: Callable[[Any, Draw], Draft]
+    rungs: dict[Rung, Any]
+    generate: Callable[[Any, Draw], Any]
+    solve: Callable[[Any], Any]
+    verify: Callable[[Any], Any]
+    ask: Callable[[Any], Draft]
     grading: Grading
-    rederive: Callable[[Draft], Any]
-    right: Callable[[Draft], Dialogues]
-    wrong: Callable[[Draft], Dialogues]
-    max_tokens: dict[Level, int]
-    prompt_tokens: dict[Level, int]
-    count: int = 2
+    right: Callable[[Item], Dialogues]
+    near_misses: Callable[[Item], Dialogues]
+    shortcuts: Callable[[Item], Dialogues]
+    effort: Callable[[Any], float]
+    max_tokens: dict[Rung, int]
+    prompt_tokens: dict[Rung, int]
+    version: int = 1
+    slots: dict[Rung, int] = field(default_factory=lambda: dict(SLOTS))
+    fingerprint: Callable[[Any], Any] | None = None
+    covariates: Callable[[Any], dict[str, float]] | None = None
+    chance: float = 0.0
     shown: str = ""
-    hidden: Callable[[Draft, Draw], list[dict[str, Any]]] | None = None
-
-
-def said(text: str, finish: Finish = "stop") -> Reply:
-    """A reply of plain text, for `right` and `wrong`."""
-    return Reply(text=text, finish=finish, usage=Usage(), timing=Timing(total_s=0.0))
-
-
-def called(*calls: tuple[str, str], text: str = "") -> Reply:
-    """A reply with tool calls, each a name and the JSON text of its arguments."""
-    made = tuple(ToolCall(f"call_{number}", name, arguments) for number, (name, arguments) in enumerate(calls))
-    return Reply(text=text, finish="tool_calls", tool_calls=made, usage=Usage(), timing=Timing(total_s=0.0))
-
-
-def answer_dressings(value: Any) -> Iterator[Reply]:
-    """The same short answer as different models write it."""
-    yield said(f"ANSWER: {value}")
-    yield said(f"First I set up the cases, then I counted them.\n\n**ANSWER: {value}**")
-    yield said(f"A first guess would be ANSWER: 0 but that is wrong.\nAnswer: {value}.\n")
-    yield said(f"Working it through:\r\n- step 1\r\n- step 2\r\n\r\n**Final answer:** `{value}`")
-    yield said(f"<b>Result</b>\n\\[ x = 1 \\]\nANSWER: \\boxed{{{value}}}")
-
-
-def code_dressings(source: str) -> Iterator[Reply]:
-    """The same program as different models hand it over."""
-    yield said(f"```python\n{source}```")
-    yield said(f"Here is the function.\n\n```python\n{source}```\n\nIt runs in linear time.")
-    yield said(f"```\n{source}```")
-    yield said(f"For example:\n\n```python\nprint(1)\n```\n\nThe solution:\n\n```py\n{source}```")
-    yield said(source)
+    shared: tuple[str, ...] = ()
+    small: Any = None
+    mutants: Callable[[Item], list[Any]] | None = None
+    hidden: Callable[[Any, Draw], list[dict[str, Any]]] | None = None
+    slow: Callable[[Item], tuple[str, ...]] | None = None
+    cost: int = 1

@@ -126,8 +126,8 @@ class Board(Struct, frozen=True):
 
 
 def is_scored(row: Row) -> bool:
-    """True when a row belongs into a denominator."""
-    return row.verdict is not None and row.verdict.outcome not in {"skipped", "pending"}
+    """True when a row belongs into a denominator; the reserve never does."""
+    return row.verdict is not None and row.verdict.outcome not in {"skipped", "pending"} and row.case.level != "reserve"
 
 
 def is_lost(row: Row) -> bool:

@@ -7,28 +7,42 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from crucibleforge import plugins
-from crucibleforge.families._build import build, draft
-from crucibleforge.families._kit import Family
-from crucibleforge.types import LEVELS, Case
+from crucibleforge.families import _build
+from crucibleforge.families._draw import CANONICAL
+from crucibleforge.types import Case
 
-VERSION = "1.0.0"
+VERSION = "2.0.0"
 """Of the suite, not of the program: it moves when what is asked moves in kind."""
+
+CANONICAL_NAME = "canonical"
 
 
 @cache
-def suite() -> tuple[Case, ...]:
-    """Every canonical case, by family name, then level, then index."""
-    return tuple(case for name in plugins.names("families") for case in cases(plugins.find("families", name)))
+def suite(form: str = CANONICAL_NAME) -> tuple[Case, ...]:
+    """Every case of a form, by family name, then rung, then slot; the form is `canonical` or a key.
+
+    Raises:
+        RuntimeError: a family has no item under this key that resembles its canonical ones.
+    """
+    return tuple(case for name in plugins.names("families") for case in family_cases(name, form))
 
 
-def cases(family: Family) -> Iterable[Case]:
-    """The canonical cases of one family, easy ones first."""
-    for level in LEVELS:
-        for index in range(1, family.count + 1):
-            yield build(family, level, index, draft(family, level, index))
+def family_cases(name: str, form: str = CANONICAL_NAME) -> Iterable[Case]:
+    """The cases of one family, drawn anew."""
+    return _build.cases(plugins.find("families", name), key(form))
+
+
+def key(form: str) -> str:
+    """What the items of a form are drawn from."""
+    return CANONICAL if form == CANONICAL_NAME else form
+
+
+def scored(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """The cases that count; the reserve does not."""
+    return tuple(case for case in cases if case.level != "reserve")
 
 
 def revision(of: Sequence[Case]) -> str:
-    """`1.0.0+<8 hex>`: the digest covers what is asked, so a mended grader leaves it as it is."""
-    lines = "".join(f"{case.id} {case.hash}\n" for case in sorted(of, key=lambda case: case.id))
+    """`2.0.0+<8 hex>`: the digest covers what is asked and counts, so a mended grader leaves it as it is."""
+    lines = "".join(f"{case.id} {case.hash}\n" for case in sorted(scored(of), key=lambda case: case.id))
     return f"{VERSION}+{hashlib.sha256(lines.encode()).hexdigest()[:8]}"

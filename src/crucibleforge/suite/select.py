@@ -12,6 +12,8 @@ from crucibleforge.types import LEVELS, Case, Selection
 def select(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
     """The cases that a selection means, in the suite's order. Patterns may hold `*` and `?`.
 
+    The reserve is left out unless it is named, as a difficulty or by its cases.
+
     Raises:
         UnknownName: a category, difficulty or case that does not exist.
         InputError: the parts exist but have nothing in common.
@@ -31,10 +33,16 @@ def select(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
 def _is_meant(case: Case, selection: Selection) -> bool:
     return (
         (not selection.categories or case.category in selection.categories)
-        and (not selection.difficulty or case.level in selection.difficulty)
+        and _fits_level(case, selection)
         and (not selection.cases or any(_matches(case, pattern) for pattern in selection.cases))
         and (not selection.smoke or case.smoke)
     )
+
+
+def _fits_level(case: Case, selection: Selection) -> bool:
+    if selection.difficulty:
+        return case.level in selection.difficulty
+    return case.level != "reserve" or bool(selection.cases)
 
 
 def _matches(case: Case, pattern: str) -> bool:
