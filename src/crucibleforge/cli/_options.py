@@ -50,7 +50,7 @@ def selection_options(verb: Verb) -> Verb:
     for option in reversed(
         (
             listed("--categories", "Only these: coding, math, reasoning …", "LIST"),
-            listed("--difficulty", "Only these: easy, medium, hard.", "LIST"),
+            listed("--difficulty", "Only these: easy, medium, hard, reserve.", "LIST"),
             listed("--cases", "Only these ids or families; `*` and `?` are understood.", "LIST"),
             click.option("--smoke", is_flag=True, help="One easy case of each family."),
             click.option("--profile", default="", help="A named part of the suite, such as `quick`.", metavar="NAME"),
@@ -66,6 +66,12 @@ def run_options(verb: Verb) -> Verb:
         (
             listed("--models", "Labels of models.yaml, .gguf files, `builtin`, or `all`.", "LIST"),
             selection_options,
+            click.option(
+                "--form",
+                default="canonical",
+                help="`canonical`, `fresh` (new questions of the same kinds), or the key of a form.",
+                metavar="FORM",
+            ),
             click.option("--repeats", type=click.IntRange(1, 100), help="Ask each case so often.", metavar="N"),
             click.option("--max-cost", type=click.FloatRange(min=0), help="Stop before it costs more.", metavar="USD"),
             click.option("--max-minutes", type=click.FloatRange(min=0), help="Stop after so long.", metavar="MIN"),

@@ -26,6 +26,7 @@ from crucibleforge.store import folder
 from crucibleforge.store.lock import locked
 from crucibleforge.store.log import now
 from crucibleforge.suite.expand import revision, suite
+from crucibleforge.suite.form import resolved
 from crucibleforge.suite.select import select
 from crucibleforge.types import Case, RunPlan, Selection, Target
 
@@ -35,6 +36,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     models: tuple[str, ...]
     selection: Selection
+    form: str
     repeats: int | None
     max_cost: float | None
     max_minutes: float | None
@@ -55,6 +57,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     targets: tuple[Target, ...]
     cases: tuple[Case, ...]
     selection: Selection
+    form: str
     repeats: int
 
 
@@ -79,7 +82,10 @@ def prepare(want: Wanted) -> Prepared:
         profile = load_profile(selection.profile, path)
         selection, repeats = merged(selection, profile), profile.repeats or repeats
     weights(config)
-    targets, cases = resolve(config, want.models), select(suite(), selection)
+    form = resolved(want.form)
+    targets, cases = resolve(config, want.models), select(suite(form), selection)
+    if form != want.form:
+        say(f"a fresh form; `--form {form}` asks it again")
     for target in targets:
         _check_context(target, cases)
     return Prepared(
@@ -88,6 +94,7 @@ def prepare(want: Wanted) -> Prepared:
         targets=targets,
         cases=cases,
         selection=selection,
+        form=form,
         repeats=want.repeats or repeats,
     )
 
@@ -106,9 +113,13 @@ def show_plan(ready: Prepared, want: Wanted) -> None:
     """Print rows, tokens, minutes and cost; call nothing."""
     estimates = _estimates(ready)
     if want.as_json:
-        print_json({"revision": revision(suite()), "cases": [case.id for case in ready.cases], "targets": estimates})
+        print_json(
+            {"revision": revision(suite(ready.form)), "cases": [case.id for case in ready.cases], "targets": estimates}
+        )
         return
-    click.echo(f"suite {revision(suite())}: {len(ready.cases)} of {len(suite())} cases, {ready.repeats} repeat(s)")
+    click.echo(
+        f"suite {revision(suite(ready.form))}: {len(ready.cases)} of {len(suite())} cases, {ready.repeats} repeat(s)"
+    )
     header = ["model", "rows", "prompt tokens", "reply tokens", "time", "cost", "at"]
     rows = [
         [
@@ -151,8 +162,9 @@ def carry(ready: Prepared, want: Wanted) -> Done:
 
 def _plan(ready: Prepared, isolation: str) -> RunPlan:
     settings = Settings(
-        suite=suite(),
+        suite=suite(ready.form),
         selection=ready.selection,
+        form=ready.form,
         repeats=ready.repeats,
         isolation=isolation,
         machine=machine.describe(),

@@ -25,6 +25,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     suite: tuple[Case, ...]
     selection: Selection
+    form: str
     repeats: int
     isolation: str
     machine: Machine
@@ -59,6 +60,7 @@ def make(targets: Sequence[Target], cases: Sequence[Case], settings: Settings) -
         case_hashes=hashes,
         repeats=settings.repeats,
         selection=settings.selection,
+        form=settings.form,
         isolation=settings.isolation,
         version=version("crucibleforge"),
         machine=settings.machine,
