@@ -1,42 +1,88 @@
-"""Prove the suite on this machine: every family keeps its contract, every case is the locked one."""
+"""Prove the suite on this machine: every family keeps its laws, every case is the locked one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 
-from msgspec import Struct
+import msgspec
 
 from crucibleforge import plugins
-from crucibleforge.families._contract import problems
-from crucibleforge.programs import Program, Ran
-from crucibleforge.suite.expand import cases
+from crucibleforge.families import _build
+from crucibleforge.families._contract import Examined, examine
+from crucibleforge.families._law import FULL, QUICK, Run
 from crucibleforge.suite.lock import differences, rendered, stored
 
-
-class Checked(Struct, frozen=True):
-    """What came of one family: how many canonical cases it has, and a line for each broken law."""
-
-    family: str
-    cases: int
-    problems: tuple[str, ...]
+_DECISIVE = ("families", "graders", "extract", "sandbox")
+"""Folders whose code decides whether a family is sound."""
 
 
-def verify(families: Sequence[str], run: Callable[[Program], Ran]) -> Iterator[Checked]:
-    """Check families one after the other, each against its contract and the lock."""
-    locked = stored()
-    for name in families:
-        family = plugins.find("families", name)
-        canonical = tuple(cases(family))
-        own = "".join(line + "\n" for line in locked.splitlines() if line.startswith(f"{name}/"))
-        found = [*problems(family, run), *differences(own, rendered(canonical))]
-        yield Checked(name, len(canonical), tuple(found))
+def checked(name: str, run: Run, *, full: bool = False, elsewhere: Callable[[str], str] = lambda _: "") -> Examined:
+    """Check one family against its laws and the lock.
+
+    Args:
+        name: The family.
+        run: Runs a program.
+        full: Look at as many draws as a new family must pass before it joins.
+        elsewhere: The lock lines of the family as a process with another hash seed draws them; "" where none was asked.
+    """
+    family = plugins.find("families", name)
+    found = examine(family, run, FULL if full else QUICK)
+    if not found.cases:
+        return found
+    fresh = rendered(tuple(_build.cases(family)))
+    own = "".join(f"{line}\n" for line in stored().splitlines() if line.startswith(f"{name}/"))
+    wandering = [
+        f"{line.partition(':')[0]}: another process draws another case (an unseeded draw, the order of a set, hash())"
+        for line in (differences(other, fresh) if (other := elsewhere(name)) else [])
+    ]
+    return msgspec.structs.replace(found, problems=(*found.problems, *wandering, *differences(own, fresh)))
 
 
-def orphans() -> list[str]:
+def lines(name: str) -> str:
+    """The lock lines of a family, drawn anew."""
+    return rendered(tuple(_build.cases(plugins.find("families", name))))
+
+
+def orphans() -> Examined:
     """Locked cases whose family is gone."""
     known = set(plugins.names("families"))
-    return [
+    gone = [
         f"{line.split()[0]}: in the lock, its family is not in the suite"
         for line in stored().splitlines()
         if line.split()[0].rsplit("/", 1)[0] not in known
     ]
+    return Examined("lock", 0, tuple(gone))
+
+
+def state(name: str) -> str:
+    """A digest of all that decides whether a family is sound: its code, the kit, graders, sandbox, lock, Python."""
+    digest = hashlib.sha256(repr(sys.version_info[:2]).encode())
+    root = files("crucibleforge")
+    category = name.partition("/")[0]
+    for folder in _DECISIVE:
+        for path in sorted(_sources(root / folder), key=lambda path: path.name):
+            digest.update(path.read_bytes())
+    for path in sorted(_sources(root / "families" / category), key=lambda path: path.name):
+        if path.name.startswith("_") or path.name == f"{name.rpartition('/')[2].replace('-', '_')}.py":
+            digest.update(path.read_bytes())
+    digest.update("".join(line for line in stored().splitlines() if line.startswith(f"{name}/")).encode())
+    return digest.hexdigest()
+
+
+def summary(found: Sequence[Examined]) -> str:
+    """One line about all that was checked."""
+    cases = sum(one.cases for one in found)
+    faulty = {problem.partition(": ")[0] for one in found for problem in one.problems}
+    return (
+        f"{cases} cases checked, {len(faulty)} with problems ({sum(one.references for one in found)} reference solutions "
+        f"run, {sum(one.derived for one in found)} answers derived again, {sum(one.refused for one in found)} wrong "
+        f"programs refused, {sum(one.timed_out for one in found)} slow programs timed out)"
+    )
+
+
+def _sources(folder: Traversable) -> Iterable[Traversable]:
+    return (path for path in folder.iterdir() if path.name.endswith(".py"))
