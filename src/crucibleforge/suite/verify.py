@@ -35,9 +35,10 @@ def checked(name: str, run: Run, *, full: bool = False, elsewhere: Callable[[str
         return found
     fresh = rendered(tuple(_build.cases(family)))
     own = "".join(f"{line}\n" for line in stored().splitlines() if line.startswith(f"{name}/"))
+    other = elsewhere(name)
     wandering = [
         f"{line.partition(':')[0]}: another process draws another case (an unseeded draw, the order of a set, hash())"
-        for line in (differences(other, fresh) if (other := elsewhere(name)) else [])
+        for line in (differences(other, fresh) if other else [])
     ]
     return msgspec.structs.replace(found, problems=(*found.problems, *wandering, *differences(own, fresh)))
 
@@ -77,10 +78,13 @@ def summary(found: Sequence[Examined]) -> str:
     """One line about all that was checked."""
     cases = sum(one.cases for one in found)
     faulty = {problem.partition(": ")[0] for one in found for problem in one.problems}
+    done = {
+        name: sum(getattr(one, name) for one in found) for name in ("references", "derived", "refused", "timed_out")
+    }
     return (
-        f"{cases} cases checked, {len(faulty)} with problems ({sum(one.references for one in found)} reference solutions "
-        f"run, {sum(one.derived for one in found)} answers derived again, {sum(one.refused for one in found)} wrong "
-        f"programs refused, {sum(one.timed_out for one in found)} slow programs timed out)"
+        f"{cases} cases checked, {len(faulty)} with problems ({done['references']} reference solutions run, "
+        f"{done['derived']} answers derived again, {done['refused']} wrong programs refused, "
+        f"{done['timed_out']} slow programs timed out)"
     )
 
 
