@@ -1,39 +1,78 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 
-import msgspec
 import pytest
 
 from crucibleforge import plugins
-from crucibleforge.families._contract import problems
-from crucibleforge.families._kit import Draft, Family, answer_dressings, said
-from crucibleforge.programs import Limits, Ran, Returned
+from crucibleforge.families._contract import examine
+from crucibleforge.families._dress import alone, answers, programs, said
+from crucibleforge.families._kit import Draft, Family
+from crucibleforge.families._law import Extent
+from crucibleforge.programs import Ran
 from crucibleforge.sandbox import open_sandbox
-from crucibleforge.types import Grading
+from crucibleforge.sandbox._fair import execute
+from crucibleforge.types import RUNGS, Grading
 
-TOKENS = {"easy": 40, "medium": 40, "hard": 40}
+BRIEF = Extent(generated=4, verified=3, different=4, guessed=3, fuzzed=2)
+ALL = dict.fromkeys(RUNGS, 60)
+ONE = dict.fromkeys(RUNGS, 1)
 
 
-def adding(most, draw):
-    """A sound family: its answer is over 100, its summands are not."""
-    one, other = draw.between(60, most), draw.between(60, most)
-    return Draft(prompt=f"Add {one} and {other}.", expected=one + other, instance=(one, other))
+@dataclass(frozen=True)
+class Sum:
+    summands: tuple[int, ...]
+
+
+def add(sum_):
+    return sum(sum_.summands)
+
+
+def count_up(sum_):
+    total = 0
+    for summand in sum_.summands:
+        total -= -summand
+    return total
 
 
 ADDING = Family(
     name="math/adding",
-    levels={"easy": 70, "medium": 80, "hard": 90},
-    make=adding,
+    rungs={rung: 10**number for number, rung in enumerate(RUNGS, 8)},
+    generate=lambda most, draw: Sum((draw.between(most // 2, most), draw.between(most // 2, most))),
+    solve=add,
+    verify=count_up,
+    ask=lambda sum_: Draft(prompt=f"Add {sum_.summands[0]} and {sum_.summands[1]}."),
     grading=Grading("numeric", {}),
-    rederive=lambda draft: sum(draft.instance),
-    right=lambda draft: tuple((reply,) for reply in answer_dressings(draft.expected)),
-    wrong=lambda draft: tuple((said(f"ANSWER: {draft.expected + off}"),) for off in (1, -1, 10)),
-    max_tokens=TOKENS,
-    prompt_tokens=TOKENS,
-    count=1,
+    right=lambda item: answers(item.answer),
+    near_misses=lambda item: alone(*(f"ANSWER: {item.answer + off}" for off in (-20, -10, -2, -1, 1, 2, 10, 20))),
+    shortcuts=lambda item: alone(f"ANSWER: {item.instance.summands[0]}"),
+    effort=lambda sum_: max(sum_.summands).bit_length(),
+    max_tokens=ALL,
+    prompt_tokens=ALL,
+    slots=ONE,
+)
+
+DOUBLE = "def double(values):\n    return [2 * value for value in values]\n"
+
+
+def doubled(values):
+    return {"args": [values], "returns": [2 * value for value in values]}
+
+
+DOUBLING = replace(
+    ADDING,
+    name="coding/doubling",
+    generate=lambda most, draw: Sum(tuple(draw.between(1, most) for _ in range(6))),
+    solve=lambda sum_: [doubled(list(sum_.summands))],
+    verify=lambda sum_: [{"args": [list(sum_.summands)], "returns": [value + value for value in sum_.summands]}],
+    ask=lambda _: Draft(prompt="Write `double(values)`: each number of the list twice as large."),
+    grading=Grading("program", {"entry": "double", "reference": DOUBLE}),
+    right=lambda _: programs(DOUBLE),
+    near_misses=lambda _: alone(*(f"```python\n{DOUBLE.replace('2', str(n))}```" for n in range(3, 11))),
+    shortcuts=lambda _: alone("```python\ndef double(values):\n    return values\n```"),
+    hidden=lambda _, draw: [doubled([draw.between(1, 10**9)])],
 )
 
 
@@ -41,17 +80,16 @@ ADDING = Family(
 def run():
     # The programs are our own, so that a machine without a sandbox may run them as they are.
     with closing(open_sandbox(allow_unsandboxed=True)) as sandbox:
-        yield lambda program: sandbox.run(program, Limits())
+        yield lambda program: execute(sandbox, program)
 
 
 def never(program):
     raise AssertionError(f"a program ran: {program}")
 
 
-def found(draws=3, **fault):
-    """The broken laws of the sound family with a fault planted, without the number of the instance."""
-    lines = problems(replace(ADDING, **fault), never, draws=draws)
-    return sorted({line.partition(": ")[2] for line in lines})
+def found(run=never, family=ADDING, **fault):
+    """The broken laws of a sound family with a fault planted, without the places."""
+    return sorted({line.partition(": ")[2] for line in examine(replace(family, **fault), run, BRIEF).problems})
 
 
 @pytest.mark.slow
@@ -59,152 +97,153 @@ def found(draws=3, **fault):
 def test_every_family_keeps_the_contract(name, run):
     family = plugins.find("families", name)
     assert family.name == name
-    assert problems(family, run) == []
+    assert examine(family, run, Extent(generated=10, verified=5, different=50, guessed=10, fuzzed=20)).problems == ()
 
 
-def test_a_sound_family_has_no_problems():
-    assert problems(ADDING, never) == []
+def test_sound_families_have_no_problems(run):
+    assert found() == []
+    assert found(run, DOUBLING) == []
 
 
-def test_a_problem_names_the_case():
-    assert problems(replace(ADDING, rederive=lambda _: 1), never, draws=1)[0].startswith("math/adding/easy.1: ")
+def test_a_problem_names_its_place():
+    assert examine(replace(ADDING, verify=lambda _: 1), never, BRIEF).problems[0].startswith("math/adding/L1.1: ")
 
 
-def test_a_wrong_answer_of_make_is_found():
-    def make(most, draw):
-        right = adding(most, draw)
-        return replace(right, expected=right.expected + 1)
-
-    faults = found(draws=1, make=make)
-    assert faults
-    assert all(line.startswith("make says 1") and ", rederive says 1" in line for line in faults)
+def test_a_wrong_gold_answer_is_found():
+    faults = found(solve=lambda sum_: add(sum_) + 1)
+    assert [line for line in faults if "solve says" in line and ", verify says" in line]
 
 
-@pytest.mark.parametrize("other", [float, str, lambda value: [value]])
-def test_an_answer_of_another_type_is_another_answer(other):
-    assert len(found(draws=1, rederive=lambda draft: other(sum(draft.instance)))) == 3
+def test_a_second_solution_that_only_verify_sees_is_found():
+    assert any("verify says null" in line for line in found(verify=lambda _: None))
 
 
-def test_a_prompt_that_holds_the_answer_is_found():
-    def make(most, draw):
-        right = adding(most, draw)
-        return replace(right, prompt=f"{right.prompt} It is not {right.expected}, is it?")
-
-    faults = found(draws=1, make=make)
-    assert faults
-    assert all(line.startswith("the answer 1") and line.endswith("stands in the prompt") for line in faults)
-    assert found(draws=1, make=make, shown="it is asked about") == []
+def test_a_grader_that_accepts_a_near_miss_is_found():
+    assert any(line.startswith("near miss 4 passes") for line in found(grading=Grading("numeric", {"tolerance": 1})))
 
 
-@pytest.mark.parametrize(
-    ("expected", "prompt", "is_there"),
-    [
-        (12, "Take 12 of them.", True),
-        (12, "Take 112, 120, 12.5 or x12 of them.", False),
-        (1.5, "1.5 m", True),
-        ("Left", "turn left now", True),
-        ("left", "a leftover", False),
-        ([1, 2, 3], "1, 2, 3", True),
-        ([1, 2, 3], "1, 3, 2", False),
-        ({"a": 5, "b": ["x y"]}, "first 5 x y", True),
-        ({"a": 5, "b": ["x y"]}, 'as {"a": 5, "b": ["x y"]}', True),
-        ({"a": 5, "b": ["x y"]}, "x y 5", False),
-        ([], "anything", False),
-    ],
-)
-def test_an_answer_stands_in_a_prompt_word_by_word_and_in_order(expected, prompt, is_there):
-    def make(most, draw):
-        return Draft(prompt=prompt, expected=expected, instance=expected)
-
-    faults = found(make=make, rederive=lambda draft: draft.instance, right=lambda _: (), wrong=lambda _: ())
-    assert any("stands in the prompt" in line for line in faults) is is_there
+def test_a_grader_that_accepts_every_answer_is_found():
+    faults = found(grading=Grading("numeric", {"tolerance": 10**12}))
+    assert any("passes against another answer" in line for line in faults)
+    assert any(line.startswith("shortcut ") for line in faults)
 
 
-def test_a_grader_that_accepts_a_neighbour_is_found():
-    faults = found(draws=1, grading=Grading("numeric", {"tolerance": 5}))
-    assert len(faults) == 6
-    assert all(
-        line.startswith(("wrong reply 1 passes: ANSWER: 1", "wrong reply 2 passes: ANSWER: 1")) for line in faults
+def test_an_answer_that_stands_in_the_prompt_is_found():
+    assert any(
+        line.endswith("stands in the prompt") for line in found(ask=lambda sum_: Draft(prompt=f"Is it {add(sum_)}?"))
     )
 
 
-def test_a_right_reply_that_does_not_pass_is_found():
-    faults = found(draws=1, right=lambda draft: (*ADDING.right(draft), (said("ANSWER: none"),)))
-    assert faults
-    assert all(line.startswith("right reply 6 does not pass: fail, ") for line in faults)
+def test_an_unseeded_draw_is_found():
+    numbers = count(10**6)
+    assert "the same key gave two different instances" in found(generate=lambda *_: Sum((next(numbers), 10**6)))
 
 
-def test_too_few_replies_are_found():
-    same = lambda draft: (tuple(answer_dressings(draft.expected))[:1],) * 9  # noqa: E731 - a family's field
-    assert found(right=same) == ["right gives 1 different dialogues, at least 5 are due"]
-    assert found(wrong=lambda _: ()) == ["wrong gives 0 different dialogues, at least 3 are due"]
+def test_verify_that_calls_solve_is_found():
+    assert "verify and solve both call add" in found(verify=lambda sum_: add(sum_))
 
 
-def test_a_cut_reply_that_passes_is_found():
-    def right(draft):
-        first, *others = ADDING.right(draft)
-        return ((said(f"ANSWER: {draft.expected}\n{'so ' * 40}\n"),), first, *others)
-
-    assert all(line.startswith("a reply cut off half-way passes: ANSWER: 1") for line in found(right=right))
-    assert found(right=right)
+def test_what_both_may_call_is_declared():
+    assert found(verify=lambda sum_: add(sum_), shared=("add",)) == []
 
 
-def test_a_family_whose_draws_differ_each_time_is_found():
-    clock = count()
-
-    def make(most, draw):
-        return replace(adding(most, draw), system=f"Now it is {next(clock)}")
-
-    assert "the same key gave two different drafts" in found(make=make)
+def test_draws_that_ask_the_same_are_found():
+    faults = found(generate=lambda *_: Sum((7, 8)))
+    assert "3 of 4 draws ask what another one asks" in faults
+    assert "forms with neighbouring keys share items" in faults
 
 
-def test_two_levels_that_ask_the_same_are_found():
-    def make(most, draw):
-        return Draft(prompt="Add 61 and 62.", expected=123, instance=(61, 62))
+def test_a_right_reply_that_is_refused_is_found():
+    faults = found(right=lambda item: (*answers(item.answer), (said("I think it is a lot."),)))
+    assert [line for line in faults if line.startswith("right reply 13 does not pass")]
 
-    assert problems(replace(ADDING, make=make), never) == [
-        "math/adding/medium.1: asks the same as math/adding/easy.1",
-        "math/adding/hard.1: asks the same as math/adding/easy.1",
-    ]
+
+def test_too_few_replies_of_a_kind_are_found():
+    faults = found(right=lambda item: answers(item.answer)[:5], near_misses=lambda item: alone("ANSWER: 1"))
+    assert "right gives 5 different dialogues, at least 12 are due" in faults
+    assert "near_misses gives 1 different dialogues, at least 8 are due" in faults
+
+
+def test_a_shortcut_that_passes_is_found():
+    assert "shortcut 7 passes 3 of 3 draws" in found(shortcuts=lambda item: answers(item.answer)[:1])
+
+
+def test_effort_that_falls_is_found():
+    efforts = found(effort=lambda sum_: -max(sum_.summands).bit_length())
+    assert any(line.startswith("effort falls from ") for line in efforts)
 
 
 def test_a_prompt_over_its_budget_is_found():
-    assert found(prompt_tokens={**TOKENS, "hard": 4}) == ["the prompt may take 5 tokens, its budget is 4"]
+    assert any("its budget is 3" in line for line in found(prompt_tokens=dict.fromkeys(RUNGS, 3)))
 
 
-@pytest.mark.parametrize("field", ["levels", "max_tokens", "prompt_tokens"])
-@pytest.mark.parametrize("table", [{"easy": 9, "hard": 9}, {"easy": 9, "medium": 9, "hard": 9, "expert": 9}])
-def test_there_are_three_levels_exactly(field, table):
-    assert found(**{field: table}) == [
-        f"{field} must be set for easy, medium, hard and no other, not {', '.join(table)}"
-    ]
+def test_a_rung_without_parameters_is_found():
+    assert found(rungs={"L1": 100}) == [f"rungs must be set for {', '.join(RUNGS)} and no other, not L1"]
 
 
-def test_a_family_without_cases_is_found():
-    assert found(count=0) == ["count is 0, it must be at least 1"]
+def test_a_setting_that_the_grader_does_not_know_is_an_error_in_the_family():
+    assert any("surprise" in line for line in found(grading=Grading("numeric", {"surprise": True})))
 
 
-@pytest.mark.parametrize("field", ["make", "rederive", "right", "wrong"])
-def test_a_family_that_raises_has_a_problem_and_crashes_nothing(field):
-    def fault(*_):
-        return {}["no such key"]
+def test_a_function_that_raises_breaks_a_law_and_not_the_check():
+    def broken(_):
+        raise KeyError("gone")
 
-    assert found(**{field: fault}) == [f"{field} raised KeyError: 'no such key'"]
-
-
-def test_settings_that_the_grader_cannot_use_are_a_problem():
-    faults = found(grading=Grading("checks", {"checks": [{"type": "rhymes"}]}))
-    assert len(faults) == 1
-    assert faults[0].startswith("mark raised ValueError: unknown check 'rhymes'")
+    assert "verify raised KeyError: 'gone'" in found(verify=broken)
 
 
-def test_a_program_runs_once_however_often_it_is_dressed():
-    family = plugins.find("families", "coding/fold-runs")
-    ran = []
+def test_an_instance_that_is_changed_is_found():
+    def drop(values):
+        return values.pop() + values.pop()
 
-    def run(program):
-        ran.append(msgspec.json.encode(program))
-        return Ran(tuple(Returned(None) for _ in program.calls), "nowhere")
+    faults = found(generate=lambda most, draw: [most, draw.between(1, most)], solve=drop, verify=drop)
+    assert any("raised IndexError" in line for line in faults)
 
-    problems(family, run, draws=2)
-    assert len(ran) == len(set(ran)) > 0
+
+def test_a_reference_that_is_wrong_is_found(run):
+    wrong = Grading("program", {"entry": "double", "reference": DOUBLE.replace("2", "3")})
+    assert any(line.startswith("the reference does not pass: ") for line in found(run, DOUBLING, grading=wrong))
+
+
+def test_a_reference_that_is_slow_is_found():
+    def slow(program):
+        results = tuple(doubled(call.args[0])["returns"] for call in program.calls)
+        from crucibleforge.programs import Returned
+
+        return Ran(tuple(map(Returned, results)), "test", cpu_s=(5.0,) * len(results))
+
+    assert "the reference takes 5.0 s of CPU on one input, at most 3" in found(slow, DOUBLING)
+
+
+def test_a_family_without_hidden_inputs_is_found(run):
+    faults = found(run, DOUBLING, hidden=None)
+    assert "no hidden inputs, so that the stored ones could be known by heart" in faults
+    assert "a program that knows the stored inputs by heart passes" in faults
+
+
+def test_hidden_inputs_that_do_not_change_are_found(run):
+    assert "two seeds give the same hidden inputs" in found(run, DOUBLING, hidden=lambda *_: [doubled([5])])
+
+
+def test_a_slow_solution_that_is_in_time_is_found(run):
+    sized = {"hidden": lambda _, draw: [doubled([draw.between(1, 99)]) | {"size": 1}]}
+    faults = found(run, DOUBLING, slow=lambda _: (DOUBLE,), **sized)
+    assert any(line.startswith("slow program 1 does not run out of time") for line in faults)
+
+
+def test_a_slow_solution_without_sizes_is_found(run):
+    faults = found(run, DOUBLING, slow=lambda _: (DOUBLE,))
+    assert "slow programs but no input with a size to find them out" in faults
+
+
+def test_a_slow_solution_that_is_wrong_is_found(run):
+    sized = {"hidden": lambda _, draw: [doubled([draw.between(1, 99)]) | {"size": 1}]}
+    faults = found(run, DOUBLING, slow=lambda _: (DOUBLE.replace("2", "7"),), **sized)
+    assert any(line.startswith("slow program 1 is wrong, not slow") for line in faults)
+
+
+def test_what_was_done_is_counted(run):
+    done = examine(DOUBLING, run, BRIEF)
+    assert (done.cases, done.references) == (5, 5)
+    assert done.derived >= 15
+    assert done.refused >= 40

@@ -18,7 +18,7 @@ import platformdirs
 from crucibleforge.cli._screen import duration, say
 from crucibleforge.families._contract import Examined
 from crucibleforge.sandbox import Sandbox, open_sandbox
-from crucibleforge.sandbox.fair import execute
+from crucibleforge.sandbox._fair import execute
 from crucibleforge.store.folder import write_atomically
 from crucibleforge.suite.verify import checked, state
 

@@ -6,6 +6,7 @@ import inspect
 import re
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from math import ceil
 from statistics import median
@@ -103,8 +104,8 @@ def independent(look: Look) -> Iterator[str]:
     family = look.family
     file = inspect.getfile(family.solve)
     for rung in RUNGS:
-        one = called("generate", instance, family, rung, 1)
-        both = in_common(lambda: family.solve(one), lambda: family.verify(one), file)  # noqa: B023 - called at once
+        one, again = (called("generate", instance, family, rung, 1) for _ in range(2))
+        both = called("solve or verify", in_common, partial(family.solve, one), partial(family.verify, again), file)
         if extra := sorted(both - set(family.shared)):
             yield f"{family.name}/{rung}: verify and solve both call {', '.join(extra)}"
             return

@@ -11,9 +11,12 @@ from crucibleforge.families._build import hidden
 from crucibleforge.families._dress import said
 from crucibleforge.families._law import Drawn, Look, called, json, marked, short
 from crucibleforge.families._laws_of_marks import runs_programs
+from crucibleforge.programs import Program, Ran
 from crucibleforge.types import Case
 
 _SEEDS = ("first", "second")
+SLOWEST_S = 3.0
+"""CPU seconds of our own solution on any one input: a model's program may take ten times as long."""
 
 
 def of_case(look: Look, one: Drawn) -> Iterator[str]:
@@ -30,11 +33,20 @@ def of_case(look: Look, one: Drawn) -> Iterator[str]:
     elif json(drawn[0]) == json(drawn[1]):
         yield one.at("two seeds give the same hidden inputs")
     case = msgspec.structs.replace(one.case, expected=[*one.item.answer, *drawn[0]])
-    finding = marked(case, (said(f"```python\n{reference}```"),), look.run)
+    slowest: list[float] = [0.0]
+
+    def timed(program: Program) -> Ran:
+        ran = look.run(program)
+        slowest.extend(ran.cpu_s)
+        return ran
+
+    finding = marked(case, (said(f"```python\n{reference}```"),), timed)
     look.tally["references"] += 1
     if finding.outcome != "pass":
         yield one.at(f"the reference does not pass: {finding.why}")
         return
+    if max(slowest) > SLOWEST_S:
+        yield one.at(f"the reference takes {max(slowest):.1f} s of CPU on one input, at most {SLOWEST_S:g}")
     yield from _by_heart(look, one, case)
     yield from _too_slow(look, one, case)
 
