@@ -67,7 +67,8 @@ class Request(Struct, frozen=True, omit_defaults=True):
     """One request to a model, before any provider's dialect.
 
     `deadline_s` bounds it, in seconds from its start; None: the target's `timeout_s`. `thinking` False asks the
-    server's chat template to leave reasoning out.
+    server's chat template to leave reasoning out. `case` (as id#hash), `repeat` (from 1) and `round` (from 0) say
+    whose request this is, for providers that look replies up; they are never sent.
     """
 
     messages: tuple[Message, ...]
@@ -75,6 +76,9 @@ class Request(Struct, frozen=True, omit_defaults=True):
     max_tokens: int
     deadline_s: float | None = None
     thinking: bool | None = None
+    case: str = ""
+    repeat: int = 1
+    round: int = 0
 
 
 CountSource = Literal["usage", "timings", "stats", "none"]

@@ -247,8 +247,12 @@ def builtin_target() -> Target:
 def gguf_target(path: Path) -> Target:
     """A .gguf file as a target for the embedded llama.cpp; its label is the file's stem, made safe."""
     path = path.expanduser()
-    label = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._").lower()[:80] or "model"
-    return Target(label=label, provider="file", kind="llamacpp", model_id=path.stem, path=str(path.resolve()))
+    return Target(label=label_of(path), provider="file", kind="llamacpp", model_id=path.stem, path=str(path.resolve()))
+
+
+def label_of(path: Path) -> str:
+    """What a model that is named by a file is called: the file's stem, made safe."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._").lower()[:80] or "model"
 
 
 def entry_target(config: Config, entry: ModelEntry) -> Target:

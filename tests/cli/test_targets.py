@@ -123,3 +123,28 @@ def test_a_provider_of_an_unknown_type_is_refused_before_anything_starts():
         "unknown provider type in providers.p 'opnai'",
         f"did you mean `openai`? known: {', '.join(plugins.names('providers'))}",
     )
+
+
+def test_a_file_of_replies_is_named_by_its_path_and_called_by_its_stem():
+    Path("sub").mkdir()
+    Path("sub/GPT x.jsonl").write_text('{"id": "a", "text": "b"}\n')
+    Path("two.jsonl").write_text("")
+    one, two = resolve(CONFIG, ["replies:sub/GPT x.jsonl", "replies:two.jsonl"])
+    assert (one.label, one.kind, one.path) == ("gpt-x", "replies", str(Path("sub/GPT x.jsonl").resolve()))
+    assert two.label == "two"
+
+
+def test_a_malformed_line_of_replies_is_refused_before_anything_starts():
+    Path("a.jsonl").write_text('{"id": "a", "text": "b"}\n{"id": "a"\n')
+    assert refusal(CONFIG, "replies:a.jsonl")[0].startswith("a.jsonl line 2: not JSON: ")
+
+
+def test_a_file_of_replies_that_is_missing_is_refused():
+    assert refusal(CONFIG, "replies:none.jsonl") == (f"no such file: {Path('none.jsonl').resolve()}", PATH_HINT)
+
+
+def test_the_replies_of_an_entry_are_checked_and_tied_to_their_file():
+    Path("a.jsonl").write_text("")
+    config = parsed(b"providers: {f: {type: replies}}\nmodels: [{name: a, provider: f, path: a.jsonl}]", "f")
+    (target,) = resolve(config, [])
+    assert target.model_id.startswith("a@")

@@ -53,6 +53,13 @@ def test_every_turn_gets_its_reply():
     assert len(session.requests) == 2
 
 
+def test_a_request_says_whose_it_is():
+    session = Scripted(made.reply("one"), made.reply("two"))
+    asyncio.run(asker(session).conduct(TWO_TURNS, 3))
+    whose = f"{TWO_TURNS.id}#{TWO_TURNS.hash}"
+    assert [(made.case, made.repeat, made.round) for made in session.requests] == [(whose, 3, 0), (whose, 3, 1)]
+
+
 @pytest.mark.parametrize("kind", ["transport", "timeout", "overload"])
 def test_what_may_heal_is_tried_again(kind):
     one, two = made.reply("one"), made.reply("two")

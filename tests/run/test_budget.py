@@ -112,5 +112,5 @@ def test_a_limit_on_cost_is_refused_where_no_price_is_known():
 
 
 def test_the_embedded_server_needs_no_price_and_neither_does_a_run_without_limit():
-    check(Budget(max_cost_usd=1.0), made.plan(CASES, PRICED, made.target(kind="llamacpp")))
+    check(Budget(max_cost_usd=1.0), made.plan(CASES, PRICED, made.target(kind="llamacpp"), made.target(kind="replies")))
     check(Budget(max_minutes=1.0), made.plan(CASES))

@@ -22,6 +22,12 @@ def test_a_request_says_just_what_was_asked():
     }
 
 
+def test_whose_request_it_is_stays_here():
+    request = Request((Message("user", "u"),), (), 64)
+    known = Request((Message("user", "u"),), (), 64, case="math/f/L1.1#abcd", repeat=2, round=3)
+    assert body(TARGET, known) == body(TARGET, request)
+
+
 def test_calls_and_their_answers_go_back_as_the_protocol_wants():
     call = ToolCall("c1", "f", '{"a": 1}')
     messages = (Message("assistant", "", (call,)), Message("tool", "42", tool_call_id="c1"))

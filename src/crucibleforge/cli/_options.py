@@ -64,7 +64,7 @@ def run_options(verb: Verb) -> Verb:
     """The options of `run` and `all`."""
     for option in reversed(
         (
-            listed("--models", "Labels of models.yaml, .gguf files, `builtin`, or `all`.", "LIST"),
+            listed("--models", "Labels of models.yaml, .gguf files, `replies:FILE`, `builtin`, or `all`.", "LIST"),
             selection_options,
             click.option(
                 "--form",

@@ -10,6 +10,7 @@ import msgspec
 from crucibleforge import plugins
 from crucibleforge.config import BUILTIN, Config, builtin_target, entry_target, gguf_target
 from crucibleforge.errors import InputError, UnknownName
+from crucibleforge.providers import replies
 from crucibleforge.providers._gguf import facts
 from crucibleforge.types import Target
 
@@ -56,8 +57,12 @@ def _target(config: Config, name: str) -> Target:
         if target.kind not in known:
             place = f"provider type in providers.{target.provider}"
             raise UnknownName(place, target.kind, known, hint=f"known: {', '.join(known)}")
+        if target.kind == "replies":
+            return replies.pinned(target)
     elif name == BUILTIN:
         return builtin_target()
+    elif name.startswith(replies.PREFIX):
+        return replies.file_target(Path(name.removeprefix(replies.PREFIX)))
     elif name.lower().endswith(".gguf") or "/" in name or Path(name).is_file():
         target = gguf_target(Path(name))
     else:

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from crucibleforge import plugins
+from crucibleforge.cli import _export, _stats
 from crucibleforge.cli._options import (
     json_option,
     listed,
@@ -144,3 +145,7 @@ def _needs(case: Case) -> str:
 
 def _line(value: Any) -> str:
     return msgspec.json.encode(value).decode()
+
+
+COMMAND.add_command(_export.COMMAND)
+COMMAND.add_command(_stats.COMMAND)

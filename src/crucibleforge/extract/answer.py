@@ -63,7 +63,7 @@ _PAIRS = (
     ("<", ">"),  # a prompt's `<value>`, filled in with its brackets kept
 )
 _ONLY_OPENS_MATH = {"$$", "\\[", "\\("}
-_BULLET = re.compile(r"[ \t]{0,12}[-*+\u2022][ \t]{1,8}")
+_BULLET = re.compile(r"[ \t]{0,12}[-*+\u2022][ \t]{1,8}(?!\d)")  # before digits it is a sign
 _MEMBERS = ("final_answer", "answer")
 
 # NFKC would do more than this, and wrong: it reads the power in "10\u00b2" as a third digit.
@@ -130,7 +130,9 @@ def clean(text: str) -> str:
         return text
     value = text.translate(_PLAIN)
     while True:
-        shorter = _DASH_AS_SIGN.sub("-", _unwrapped(value.strip(" \t\r\n*_`$").rstrip(".;,!")))
+        bare = value.strip(" \t\r\n*_`$")
+        # Three dots say that more would follow, so they are part of the answer.
+        shorter = _DASH_AS_SIGN.sub("-", _unwrapped(bare if bare.endswith("...") else bare.rstrip(".;,!")))
         if shorter == value:
             return value
         value = shorter
@@ -179,7 +181,7 @@ def _is_finished(stated: _Stated | None) -> bool:
 
 def _says_only(line: str, box: _Stated | None) -> bool:
     """True when the words around the box in a line state no other value and do not hedge."""
-    if box is None or box.value is None or len(line) > MAX_ANSWER:
+    if box is None or not box.value or len(line) > MAX_ANSWER:
         return False
     before, boxed, after = line.partition(box.value)
     return len(_BOX.findall(line)) == 1 and bool(boxed) and not _HEDGE.search(f"{before} {after}")
@@ -289,6 +291,8 @@ def _to_line_end(text: str, found: Iterator[re.Match[str]]) -> _Stated | None:
 
 def _member(text: str) -> _Stated | None:
     """The member `answer` of the JSON that the reply is, or has in its last block."""
+    if "answer" not in text.lower():
+        return None
     value = json_value(text)
     if not isinstance(value, dict):
         return None

@@ -245,4 +245,7 @@ _KINDS: dict[str, Callable[[Reply, Any, Settings], Finding]] = {
     "json": _json,
 }
 
-GRADER = ByReading("exact", 2, find)
+SETTINGS = frozenset(
+    {"case_sensitive", "choices", "kind", "options", "also", "ordered", "unknown", "units", "schema"}
+)
+GRADER = ByReading("exact", 2, find, SETTINGS)

@@ -53,4 +53,5 @@ def fault(reply: Reply, expected: float | str, settings: dict[str, Any]) -> str:
     return "" if is_right else f"got {shortened(text)}, expected {expected}{within}"
 
 
-GRADER = ByReading("numeric", 2, find)
+SETTINGS = frozenset({"tolerance", "units", "percent", "unknown"})
+GRADER = ByReading("numeric", 2, find, SETTINGS)

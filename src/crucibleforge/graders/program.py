@@ -200,4 +200,5 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:,.0f} s"  # noqa: PLR2004 - two digits
 
 
-GRADER = ByRunning("program", 2, program, conclude)
+SETTINGS = frozenset({"entry", "form", "containers", "scratch", "tolerance", "reference"})
+GRADER = ByRunning("program", 2, program, conclude, SETTINGS)

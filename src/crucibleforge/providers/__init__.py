@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from crucibleforge.chat import Reply, Request
-from crucibleforge.types import Served, Target
+from crucibleforge.types import Failure, Served, Target
 
 
 class Probe(Struct, frozen=True):
@@ -39,6 +39,19 @@ class Session(Protocol):
 
     def notices(self) -> tuple[str, ...]:
         """What was learnt about the server since this was last called, in words for people."""
+        ...
+
+
+@runtime_checkable
+class Shelved(Session, Protocol):
+    """A session whose replies were there before it: what it lacks is not asked, and what failed there failed alone."""
+
+    def dialogue(self, case_id: str, case_hash: str, repeat: int) -> tuple[Reply | Failure, ...]:
+        """What it holds of a dialogue, from the first round on; empty when it holds nothing."""
+        ...
+
+    def has_other(self, case_id: str, case_hash: str) -> bool:
+        """True when it holds an answer to another question of this id, and none to this one."""
         ...
 
 

@@ -68,15 +68,18 @@ class Asker:
             except (Trouble, Malformed):
                 return  # the first case will tell, and its failure is kept
 
-    async def conduct(self, case: Case) -> Asked:
+    async def conduct(self, case: Case, repeat: int = 1) -> Asked:
         """Carry a case's dialogue through."""
+        whose = f"{case.id}#{case.hash}"
         replies: tuple[Reply, ...] = ()
         recoveries: tuple[Recovery, ...] = ()
         budget = self._thinker.budget(case.dialogue.max_tokens)
         failure = None
         while request := next_request(case.dialogue, replies):
             try:
-                reply = await self._answer(msgspec.structs.replace(request, max_tokens=budget))
+                reply = await self._answer(
+                    msgspec.structs.replace(request, max_tokens=budget, case=whose, repeat=repeat, round=len(replies))
+                )
             except Trouble as trouble:
                 failure = Failure(trouble.kind, trouble.message, trouble.tries, trouble.status)
                 break

@@ -30,7 +30,7 @@ def check(budget: Budget, plan: RunPlan) -> None:
     """Refuse a limit on cost that could not be kept.
 
     Raises:
-        InputError: a target has no price, and is not the embedded server, which costs nothing.
+        InputError: a target has no price, and is neither the embedded server nor a file of replies, which cost nothing.
     """
     if budget.max_cost_usd is None:
         return
@@ -140,4 +140,4 @@ def _is_known(target: Target) -> bool:
 
 
 def _is_free(target: Target) -> bool:
-    return target.kind == "llamacpp"
+    return target.kind in {"llamacpp", "replies"}

@@ -20,10 +20,11 @@ from crucibleforge import plugins
 from crucibleforge.chat import Reply
 from crucibleforge.errors import InputError, Stopped
 from crucibleforge.programs import Program, Ran
-from crucibleforge.providers import Provider, Session
+from crucibleforge.providers import Provider, Session, Shelved
 from crucibleforge.run.ask import Asked, Asker, Patience, cost
 from crucibleforge.run.budget import Budget, Ledger, check
 from crucibleforge.run.grade import skipped, verdict
+from crucibleforge.run.held import parted
 from crucibleforge.run.order import longest_first
 from crucibleforge.run.owed import to_ask, to_mark
 from crucibleforge.run.slots import Slot, Slots, allowed
@@ -206,11 +207,14 @@ async def _target(bench: Bench, marking: _Marking, ledger: Ledger, target: Targe
                 f"the context of '{target.label}' is too small: {window:,} tokens, the smallest case needs {least:,}",
                 hint="serve it with a larger context, or raise `context_length` in models.yaml",
             )
+        owed, lacking = parted(session, owed) if isinstance(session, Shelved) else (owed, "")
+        if not owed:
+            return lacking
         bench.log.append(Opened(label=target.label, at=now(), served=session.served))
         bench.watch.opened(target, session.served)
         asking = _Asking(bench, marking, ledger, target, session)
         await asking.ask_all(_fitting(bench, owed, window))
-        return asking.gave_up
+        return asking.gave_up or lacking
 
 
 def _fitting(bench: Bench, owed: Sequence[Row], window: int | None) -> list[Row]:
@@ -246,6 +250,7 @@ class _Asking:
         self._tasks: set[asyncio.Task[None]] = set()
         self._beside: dict[Job, int] = {}
         self._failures = 0
+        self._is_shelved = isinstance(session, Shelved)
         self._error: BaseException | None = None
         self.gave_up = ""
 
@@ -308,7 +313,7 @@ class _Asking:
             self._beside[job] = max(self._beside[job], len(self._beside))
         with slot:
             try:
-                asked = await self._asker.conduct(row.case)
+                asked = await self._asker.conduct(row.case, row.job.repeat)
             finally:
                 beside = self._beside.pop(row.job)
             # Before the slot is free: nothing more may be sent to a target that has just been given up.
@@ -329,7 +334,7 @@ class _Asking:
 
     def _heed(self, failure: Failure | None) -> None:
         """Give the target up where a failure says that the next request would fare no better."""
-        if failure is None:
+        if failure is None or self._is_shelved:
             self._failures = 0
         elif failure.kind in {"auth", "wrong_model"}:
             self.gave_up = failure.message

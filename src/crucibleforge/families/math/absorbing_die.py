@@ -380,7 +380,7 @@ _STEPS = (-3, -2, -1, 1, 2, 3)
 FAMILY = Family(
     name="math/absorbing-die",
     rungs={
-        "L1": Params((3, 3), (2, 14), (0, 1, 2), 3, ("chance",), states=(1, 1), parts=(2, 14)),
+        "L1": Params((3, 3), (3, 20), (0, 1, 2), 3, ("chance",), states=(1, 1), parts=(4, 40)),
         "L2": Params((4, 5), (2, 9), (-1, 0, 1, 2), 2, ("chance", "spins"), states=(2, 3), parts=(2, 2000)),
         "L3": Params((6, 7), (1, 2), _STEPS, 3, ("chance", "spins"), states=(4, 5), parts=(10, 5000), chutes=1),
         "L4": Params((6, 7), (1, 2), _STEPS, 3, ("given",), states=(5, 8), parts=(20, 10**6), chutes=1, twice=True),

@@ -50,7 +50,7 @@ class Params:
     beads: tuple[int, ...]
     colours: Span
     rings: Span
-    fixed: int = 0
+    fixed: Span = (0, 0)
     bounded: int = 0
     apart: Span = (0, 0)
     flips: bool = False
@@ -78,18 +78,19 @@ def generate(params: Params, draw: Draw) -> Rings:
 
 def _fitting(params: Params, draw: Draw) -> Rings | None:
     beads, kinds = draw.pick(params.beads), draw.between(*params.colours)
+    fixed = draw.between(*params.fixed)
     pairs = [(one, other) for one in range(kinds) for other in range(one, kinds)]
     rings = Rings(
         maker=draw.pick(_MAKERS),
         colours=tuple(draw.sample(_COLOURS, kinds)),
         beads=beads,
-        counts=tuple(_counts(params, beads, kinds, draw)),
+        counts=tuple(_counts((fixed, params.bounded, kinds), beads, draw)),
         apart=tuple(sorted(draw.sample(pairs, draw.between(*params.apart)))),
         flips=params.flips,
     )
-    if params.fixed < kinds and sum(low for low, _ in rings.counts) > beads - 2:
+    if fixed < kinds and sum(low for low, _ in rings.counts) > beads - 2:
         return None
-    if params.fixed and params.plain == any(_turned(rings, turn) for turn in range(1, beads) if beads % turn == 0):
+    if fixed and params.plain == any(_turned(rings, turn) for turn in range(1, beads) if beads % turn == 0):
         return None
     if _turned(rings, beads) > 2 * beads * params.rings[1]:
         return None
@@ -99,18 +100,20 @@ def _fitting(params: Params, draw: Draw) -> Rings | None:
     return None if str(answer) in re.findall(r"\d+", ask(rings).prompt) else rings
 
 
-def _counts(params: Params, beads: int, kinds: int, draw: Draw) -> Iterator[Span]:
-    if params.fixed >= kinds:
+def _counts(numbers: tuple[int, int, int], beads: int, draw: Draw) -> Iterator[Span]:
+    """Bounds for each colour; `numbers` says how many are fixed, bounded, and there at all."""
+    fixed, bounded, kinds = numbers
+    if fixed >= kinds:
         cuts = [0, *sorted(draw.sample(range(1, beads), kinds - 1)), beads]
         for kind in range(kinds):
             yield cuts[kind + 1] - cuts[kind], cuts[kind + 1] - cuts[kind]
         return
     for kind in range(kinds):
-        if kind < params.fixed:
+        if kind < fixed:
             count = draw.between(2, beads // 2)
             yield count, count
-        elif kind < params.fixed + params.bounded:
-            bound = draw.between(1, beads // 2)
+        elif kind < fixed + bounded:
+            bound = draw.between(2, beads // 2)
             yield (bound, beads) if draw.chance(1, 2) else (0, bound)
         else:
             yield 0, beads
@@ -312,11 +315,11 @@ def fingerprint(rings: Rings) -> Rings:
 FAMILY = Family(
     name="math/charm-bracelets",
     rungs={
-        "L1": Params((3, 4, 5), (3, 12), (30, 6000)),
-        "L2": Params((7, 8, 9, 10, 11), (3, 4), (12, 900), fixed=4, plain=True),
-        "L3": Params((8, 9, 10), (3, 3), (25, 400), fixed=1, apart=(1, 2)),
-        "L4": Params((8, 9, 10, 12), (4, 4), (40, 400), fixed=2, apart=(2, 3), flips=True),
-        "L5": Params((10, 12), (4, 4), (60, 500), fixed=2, bounded=1, apart=(2, 3), flips=True),
+        "L1": Params((3, 4, 5), (3, 14), (30, 10_000)),
+        "L2": Params((7, 8, 9, 10, 11), (3, 4), (15, 1500), fixed=(1, 4), apart=(0, 1), plain=True),
+        "L3": Params((8, 9, 10, 12), (3, 3), (25, 400), fixed=(1, 1), bounded=1, apart=(1, 2)),
+        "L4": Params((8, 9, 10, 12), (4, 4), (40, 400), fixed=(2, 2), apart=(2, 3), flips=True),
+        "L5": Params((10, 12), (4, 4), (60, 500), fixed=(2, 2), bounded=1, apart=(2, 3), flips=True),
     },
     generate=generate,
     solve=solve,

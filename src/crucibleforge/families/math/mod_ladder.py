@@ -100,6 +100,9 @@ def _step(params: Params, below: tuple[int, ...], draw: Draw) -> Step | None:
     if (gcd(base, modulus) == 1) != params.coprime or base % modulus == 0:
         return None
     tower = tuple(draw.between(*span) for span in params.tower)
+    # A power that leaves 0, 1 or its base would hand the answer to whoever forgets the power or the exponent.
+    if _exact(base, (*tower, *below), modulus) in {0, 1, base % modulus}:
+        return None
     if params.tempting and not _tempts(base, (*tower, *below), modulus):
         return None
     times, part = draw.between(*params.times), draw.between(*params.part)
