@@ -30,6 +30,8 @@ _BUILTIN_CONTEXT = 8192
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _ADDRESS_HINT = "name the /v1 root, for example `http://localhost:8080/v1`"
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
+_IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}")
+_NAMED = re.compile(r"\$\{(\w+)\}")
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
 
 Count = Annotated[int, Meta(ge=1)]
@@ -118,6 +120,18 @@ class Scoring(Struct, frozen=True):
     weights: dict[str, Amount] = {}
 
 
+class SandboxEntry(Struct, frozen=True):
+    """What programs may run in, beside what is found by itself.
+
+    `python` is the only interpreter to try in bubblewrap, "" any that fits. `container` is the engine to use where
+    bubblewrap does not work, and `image` what it runs: one with a `python` of 3.11 or newer on its path.
+    """
+
+    python: str = ""
+    container: Literal["", "docker", "podman"] = ""
+    image: str = ""
+
+
 class Config(Struct, frozen=True):
     """A whole models.yaml."""
 
@@ -126,6 +140,7 @@ class Config(Struct, frozen=True):
     judge: JudgeEntry = JudgeEntry()
     defaults: Defaults = Defaults()
     scoring: Scoring = Scoring()
+    sandbox: SandboxEntry = SandboxEntry()
 
 
 class Profile(Struct, frozen=True):
@@ -260,6 +275,14 @@ def entry_target(config: Config, entry: ModelEntry) -> Target:
     )
 
 
+def secret_variables(config: Config) -> tuple[str, ...]:
+    """The environment variables that the providers take secrets from."""
+    keys = (provider.api_key_env for provider in config.providers.values())
+    values = (value for provider in config.providers.values() for value in provider.headers.values())
+    named = (name for value in values for name in _NAMED.findall(value))
+    return tuple(sorted({name for name in (*keys, *named) if name}))
+
+
 def _thinking(defaults: Defaults, provider: ProviderEntry, entry: ModelEntry) -> Thinking:
     modes: dict[bool | str, Literal["auto", "on", "off"]] = {True: "on", False: "off", "auto": "auto"}
     return Thinking(
@@ -297,6 +320,18 @@ def _check(config: Config, file: str) -> None:
             raise _unknown_provider(config, candidate.provider, f"{file}: judge.candidates[{index}]")
     for name, provider in config.providers.items():
         _check_provider(provider, f"{file}: providers.{name}")
+    _check_sandbox(config.sandbox, f"{file}: sandbox")
+
+
+def _check_sandbox(sandbox: SandboxEntry, place: str) -> None:
+    if sandbox.python and not Path(sandbox.python).expanduser().is_absolute():
+        raise ConfigError(f"{place}.python: '{sandbox.python}' is not a whole path", hint="as `/usr/bin/python3.12`")
+    if sandbox.container and not sandbox.image:
+        raise ConfigError(f"{place}: no image", hint="name one that the engine has: `image: python:3.12-slim`")
+    if sandbox.image and not sandbox.container:
+        raise ConfigError(f"{place}: an image and no engine", hint="`container: docker` or `container: podman`")
+    if sandbox.image and not _IMAGE.fullmatch(sandbox.image):
+        raise ConfigError(f"{place}.image: '{sandbox.image}' is no image", hint="as `python:3.12-slim`")
 
 
 def _check_model(config: Config, model: ModelEntry, place: str) -> None:

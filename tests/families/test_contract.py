@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from crucibleforge import plugins
+from crucibleforge.cli._sandboxed import executor
 from crucibleforge.families._contract import problems
-from crucibleforge.families._kit import Draft, Family, answer_dressings, said
-from crucibleforge.programs import Limits, Ran, Returned
+from crucibleforge.families._kit import Draft, Family, answer_dressings, code_dressings, said
+from crucibleforge.programs import Ran, Returned
 from crucibleforge.sandbox import open_sandbox
 from crucibleforge.types import Grading
 
@@ -41,7 +42,7 @@ ADDING = Family(
 def run():
     # The programs are our own, so that a machine without a sandbox may run them as they are.
     with closing(open_sandbox(allow_unsandboxed=True)) as sandbox:
-        yield lambda program: sandbox.run(program, Limits())
+        yield executor(sandbox)
 
 
 def never(program):
@@ -208,3 +209,123 @@ def test_a_program_runs_once_however_often_it_is_dressed():
 
     problems(family, run, draws=2)
     assert len(ran) == len(set(ran)) > 0
+
+
+def times(factor):
+    return f"def times(n):\n    return n * {factor}\n"
+
+
+def calls(factor, numbers):
+    return [{"args": [n], "returns": n * factor} for n in numbers]
+
+
+def multiplying(most, draw):
+    factor = draw.between(60, most)
+    return Draft(
+        prompt=f"Write `times(n)`, which multiplies by {factor}.",
+        expected=calls(factor, [11, 12, 13]),
+        instance=factor,
+        settings={"entry": "times", "reference": times(factor)},
+    )
+
+
+MULTIPLYING = replace(
+    ADDING,
+    name="coding/times",
+    make=multiplying,
+    grading=Grading("program", {}),
+    rederive=lambda draft: [{**call, "returns": call["args"][0] * draft.instance} for call in draft.expected],
+    right=lambda draft: tuple((reply,) for reply in code_dressings(times(draft.instance))),
+    wrong=lambda draft: tuple((said(f"```python\n{times(draft.instance + off)}```"),) for off in (1, -1, 10)),
+    hidden=lambda draft, draw: calls(draft.instance, [draw.between(100, 1 << 40), 7]),
+)
+
+
+def in_place(program):
+    """Runs the programs of this file, and no other."""
+    names = {}
+    exec(program.source, names)
+    return Ran(tuple(Returned(names[program.entry](*call.args)) for call in program.calls), "in place")
+
+
+def found_in_program(**fault):
+    lines = problems(replace(MULTIPLYING, **fault), in_place, draws=2)
+    return sorted({line.partition(": ")[2] for line in lines})
+
+
+def with_draft(change):
+    """`make` with a fault planted into its draft."""
+
+    def make(most, draw):
+        right = multiplying(most, draw)
+        return replace(right, **change(right))
+
+    return make
+
+
+def test_a_sound_family_of_programs_has_no_problems():
+    assert problems(MULTIPLYING, in_place) == []
+
+
+def test_a_program_without_inputs_is_found():
+    faults = found_in_program(make=with_draft(lambda _: {"expected": []}))
+    assert "there is no input to run a program on" in faults
+
+
+def test_a_missing_reference_is_found():
+    faults = found_in_program(make=with_draft(lambda _: {"settings": {"entry": "times"}}))
+    assert faults == ["the reference does not pass: fail, no function 'times' in the code"]
+
+
+def test_a_reference_that_fails_a_canonical_input_is_found():
+    def change(right):
+        return {"settings": {"entry": "times", "reference": times(f"{right.instance} if n != 12 else 0")}}
+
+    faults = found_in_program(make=with_draft(change))
+    assert faults
+    assert all(line.startswith("the reference does not pass: fail, times(12) gave ") for line in faults)
+
+
+def test_a_reference_that_fails_a_hidden_input_is_found():
+    def change(right):
+        return {"settings": {"entry": "times", "reference": times(f"{right.instance} if n != 7 else 0")}}
+
+    faults = found_in_program(make=with_draft(change))
+    assert faults
+    assert all(line.startswith("the reference does not pass: fail, times(7) gave ") for line in faults)
+
+
+def test_a_family_of_programs_without_hidden_inputs_is_found():
+    assert found_in_program(hidden=None) == [
+        "0 hidden inputs beside 3, 30% of all are due",
+        "two seeds give the same hidden inputs",
+        "whoever knows the canonical answers by heart passes the hidden inputs",
+    ]
+
+
+def test_hidden_inputs_that_are_the_same_for_every_seed_are_found():
+    faults = found_in_program(hidden=lambda draft, _: calls(draft.instance, [5, 7]))
+    assert faults == ["two seeds give the same hidden inputs"]
+
+
+def test_too_few_hidden_inputs_are_found():
+    faults = found_in_program(hidden=lambda draft, draw: calls(draft.instance, [draw.between(100, 1 << 40)]))
+    assert faults == ["1 hidden inputs beside 3, 30% of all are due"]
+
+
+def test_hidden_inputs_that_are_canonical_ones_are_found():
+    faults = found_in_program(hidden=lambda draft, draw: calls(draft.instance, draw.sample([11, 12, 13, 11, 12], 2)))
+    assert "whoever knows the canonical answers by heart passes the hidden inputs" in faults
+
+
+def test_hidden_inputs_that_one_known_answer_fits_are_found():
+    def hidden(draft, draw):
+        # The factor is cancelled out: whatever is asked, the answer is that of 11.
+        return [{"args": [draw.between(100, 1 << 40)], "returns": 11 * draft.instance} for _ in range(4)]
+
+    faults = found_in_program(hidden=hidden)
+    assert "whoever knows the canonical answers by heart passes the hidden inputs" in faults
+
+
+def test_hidden_inputs_that_cannot_be_drawn_are_a_problem_and_crash_nothing():
+    assert found_in_program(hidden=lambda draft, _: {}["no such key"]) == ["hidden raised KeyError: 'no such key'"]

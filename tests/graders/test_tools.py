@@ -87,7 +87,7 @@ def test_no_text_means_no_arguments():
     ("replies", "fault"),
     [
         ([said("It is warm.")], "no call, expected 1"),
-        ([said('{"name": "get_a", "arguments": {}}')], "no call (the reply writes one as text), expected 1"),
+        ([said('{"name": "get_a", "arguments": {}}')], "no call (the reply writes one as text: get_a), expected 1"),
         ([said("<think><tool_call></think>It is warm.")], "no call, expected 1"),
         ([called(A, A)], "2 calls, expected 1"),
         ([called(A), called(B)], "2 calls, expected 1"),
@@ -114,7 +114,7 @@ def test_the_wrong_call_is_named_by_its_place():
 def test_where_no_call_is_expected_none_may_be_made():
     assert why(asked(), said("I cannot do that.")) == ""
     assert why(asked(), called(A)) == "1 call, expected none"
-    assert why(asked(), said("<tool_call>{")) == "the reply writes a call as text, expected none"
+    assert why(asked(), said("<tool_call>{")) == "the reply writes a call as text (a malformed call), expected none"
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -131,7 +131,7 @@ def test_allowed_calls_may_come_besides(ordered):
     [
         (7, "ANSWER: 7", ""),
         (7, "ANSWER: 8", "got 8, expected 7"),
-        (7, "It is 7.", "no answer line in reply"),
+        (7, "It is 7.", "unparsed: no answer line in reply"),
         ("Tove", "**Answer:** tove", ""),
         ("Tove", "ANSWER: Pim", "got Pim, expected Tove"),
     ],

@@ -20,9 +20,9 @@ results_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout.")
 unsandboxed_option = click.option(
     "--allow-unsandboxed",
-    is_flag=True,
+    count=True,
     envvar="CRUCIBLEFORGE_ALLOW_UNSANDBOXED",
-    help="Run model-written code without a sandbox, as you, with your files.",
+    help="Run model-written code without a sandbox, as you, with your files; twice: beside API keys too.",
 )
 
 

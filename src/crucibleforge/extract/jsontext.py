@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from enum import Enum
 from typing import Any, Final, NoReturn
 
@@ -16,6 +17,10 @@ MAX_DEPTH = 64
 """Arrays and objects inside each other."""
 
 
+_TAGS = {"", "json", "json5", "jsonc"}
+_WORD = re.compile(r"\A\s{0,40}json[ \t]{0,8}\r?\n", re.IGNORECASE)
+
+
 class _Nothing(Enum):
     NO_JSON = 0
 
@@ -24,13 +29,27 @@ NO_JSON: Final = _Nothing.NO_JSON
 """There is no JSON; None is the value that `null` has."""
 
 
-def json_value(text: str) -> Any:
-    """The JSON that the text is, else that of its last fenced block which is JSON; else `NO_JSON`."""
-    value = strict_json(text)
-    blocks = [] if value is not NO_JSON else [block.body for block in fences(text) if block.tag in {"", "json"}]
+def json_value(text: str, *, in_prose: bool = False) -> Any:
+    """The JSON that the text is, else that of its last fenced block which is JSON; else `NO_JSON`.
+
+    Args:
+        text: What the model said, without its reasoning; the bare word `json` may stand in front.
+        in_prose: What stands between the first brace or bracket of the text and the last one may be it, too.
+    """
+    value = strict_json(_WORD.sub("", text, count=1))
+    blocks = [] if value is not NO_JSON else [block.body for block in fences(text) if block.tag in _TAGS]
+    fenced = bool(blocks)
     while value is NO_JSON and blocks:
         value = strict_json(blocks.pop())
-    return value
+    return _between(text) if value is NO_JSON and in_prose and not fenced else value
+
+
+def _between(text: str) -> Any:
+    starts = [place for place in (text.find("{"), text.find("[")) if place >= 0]
+    if not starts:
+        return NO_JSON
+    start = min(starts)
+    return strict_json(text[start : text.rfind("}" if text[start] == "{" else "]") + 1])
 
 
 def strict_json(text: str) -> Any:

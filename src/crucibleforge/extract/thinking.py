@@ -28,7 +28,10 @@ TAIL = Block("", (FINAL,))
 """What follows the end mark of a harmony answer: nothing for the reader, until another answer begins."""
 
 BLOCKS = (
-    *(Block(f"<{name}>", (f"</{name}>",)) for name in ("think", "thinking", "thought", "reasoning", "seed:think")),
+    *(
+        Block(f"<{name}>", (f"</{name}>",))
+        for name in ("think", "thinking", "thought", "reasoning", "reflection", "analysis", "seed:think")
+    ),
     Block("[think]", ("[/think]",)),
     Block("<|thinking|>", ("<|/thinking|>", "</|thinking|>")),
     Block("<|start_thinking|>", ("<|end_thinking|>",)),

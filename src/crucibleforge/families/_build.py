@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from math import ceil
+from typing import Any
 
 import msgspec
 
@@ -43,6 +44,11 @@ def build(family: Family, level: Level, index: int, draft: Draft) -> Case:
         needs=_needs(dialogue, family.grading.grader),
         smoke=level == "easy" and index == 1,
     )
+
+
+def fresh(family: Family, draft: Draft, case_id: str, seed: str) -> list[dict[str, Any]]:
+    """The inputs that a draft is given beside its own under this seed; empty where the family draws none."""
+    return family.hidden(draft, Draw("hidden", seed, case_id)) if family.hidden else []
 
 
 def marking_hash(case: Case) -> str:

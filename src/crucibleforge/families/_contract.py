@@ -14,11 +14,11 @@ import msgspec
 
 from crucibleforge import plugins
 from crucibleforge.chat import Reply, Timing, Usage
-from crucibleforge.families._build import CHARS_PER_TOKEN, build, draft
-from crucibleforge.families._kit import Dialogues, Draft, Family
+from crucibleforge.families._build import CHARS_PER_TOKEN, build, draft, fresh
+from crucibleforge.families._kit import Dialogues, Draft, Family, said
 from crucibleforge.graders import ByRunning, Replies
 from crucibleforge.graders._mark import mark
-from crucibleforge.programs import Program, Ran
+from crucibleforge.programs import Program, Ran, Returned
 from crucibleforge.types import LEVELS, Case, Level
 
 Result = TypeVar("Result")
@@ -27,6 +27,8 @@ Run = Callable[[Program], Ran]
 _MARKED_DRAWS = 10
 _LEAST_RIGHT = 5
 _LEAST_WRONG = 3
+_LEAST_HIDDEN_PERCENT = 30  # fewer, and a list of the public answers earns most of the score
+_SEEDS = ("one run", "another run")
 _SHOWN = 120  # characters of a value in a problem line
 _EMPTY = Reply(text="", finish="stop", usage=Usage(), timing=Timing(total_s=0.0))
 
@@ -71,6 +73,7 @@ def problems(family: Family, run: Run, draws: int = 50) -> list[str]:
             found += _of_draft(family, one)
             if number < marked:
                 found += _of_marks(family, one, once)
+                found += _of_program(family, one, once) if _runs_programs(family) else ()
     return found + list(_alike(canonical))
 
 
@@ -140,6 +143,38 @@ def _of_marks(family: Family, one: _Drawn, run: Run) -> Iterator[str]:
                 yield one.at(f"{what} passes: {_short(replies[-1].text)}")
     except _BrokenError as error:
         yield one.at(str(error))
+
+
+def _of_program(family: Family, one: _Drawn, run: Run) -> Iterator[str]:
+    """Laws about a case that is marked by running: our own program passes, and no list of answers does."""
+    known = one.case.expected
+    if not known:
+        yield one.at("there is no input to run a program on")
+        return
+    try:
+        drawn = [_call("hidden", fresh, family, one.draft, one.case.id, seed) for seed in _SEEDS]
+        if _json(drawn[0]) == _json(drawn[1]):
+            yield one.at("two seeds give the same hidden inputs")
+        reference = (said(f"```python\n{one.case.grading.settings.get('reference', '')}\n```"),)
+        for more in drawn:
+            if 100 * len(more) < _LEAST_HIDDEN_PERCENT * (len(known) + len(more)):
+                yield one.at(f"{len(more)} hidden inputs beside {len(known)}, {_LEAST_HIDDEN_PERCENT}% of all are due")
+            case = msgspec.structs.replace(one.case, expected=[*known, *more])
+            outcome, why = _marked(case, reference, run)
+            if outcome != "pass":
+                yield one.at(f"the reference does not pass: {outcome}, {why}")
+            if any(_marked(case, reference, _by_heart(known, call["returns"]))[0] == "pass" for call in known):
+                yield one.at("whoever knows the canonical answers by heart passes the hidden inputs")
+    except _BrokenError as error:
+        yield one.at(str(error))
+
+
+def _by_heart(known: list[dict[str, Any]], guess: Any) -> Run:
+    """Runs nothing: gives the canonical value where an input is canonical, and `guess` for every other."""
+    answers = {_json(call["args"]): call["returns"] for call in known}
+    return lambda program: Ran(
+        tuple(Returned(answers.get(_json(call.args), guess)) for call in program.calls), "by heart"
+    )
 
 
 def _alike(canonical: list[_Drawn]) -> Iterator[str]:

@@ -21,12 +21,13 @@ class ByReading:
     """Marks by looking at the replies.
 
     `find` is total: any text gives a Finding, never an exception. A reply that was cut off (`finish` is `length`)
-    may pass only where what counts was complete before the cut.
+    may pass only where what counts was complete before the cut. `settings` are the names that a case may set.
     """
 
     name: str
     version: int
     find: Callable[[Case, Replies], Finding]
+    settings: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class ByRunning:
     version: int
     program: Callable[[Case, Replies], Program | Finding]
     conclude: Callable[[Case, Ran], Finding]
+    settings: frozenset[str] = frozenset()
 
 
 Grader = ByReading | ByRunning

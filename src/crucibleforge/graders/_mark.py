@@ -23,8 +23,14 @@ def mark(case: Case, replies: Replies, run: Callable[[Program], Ran]) -> tuple[F
 
     Returns:
         The finding, the grader as `name@version`, and the level of isolation under which code ran ("" if none did).
+
+    Raises:
+        ValueError: the case has a setting that its grader does not know.
     """
     grader: Grader = plugins.find("graders", case.grading.grader)
+    if strange := case.grading.settings.keys() - grader.settings:
+        # A rule that is passed over in silence lets every reply pass.
+        raise ValueError(f"{case.id}: the grader {grader.name} knows no setting {', '.join(sorted(strange))}")
     finding, isolation = _find(grader, case, replies, run)
     return _explained(finding, replies[-1]), f"{grader.name}@{grader.version}", isolation
 

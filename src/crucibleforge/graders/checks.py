@@ -15,7 +15,7 @@ from typing import Any
 from crucibleforge.extract.fence import unified
 from crucibleforge.extract.jsontext import NO_JSON, json_value
 from crucibleforge.graders import ByReading, Replies
-from crucibleforge.graders._said import is_cut, nothing_said, share, text_of
+from crucibleforge.graders._said import by_share, is_cut, nothing_said, text_of
 from crucibleforge.graders._same import same
 from crucibleforge.graders._shown import as_json, shortened
 from crucibleforge.types import Case, Element, Finding
@@ -43,14 +43,9 @@ def find(case: Case, replies: Replies) -> Finding:
     looked_at = {check.turn for check in checks}
     if looked_at == {-1} and (nothing := nothing_said(replies[-1])):
         return nothing
-    elements = tuple(_element(check, replies) for check in checks)
-    failed = [element for element in elements if not element.passed]
-    score = share(elements)
-    if not failed:
-        return Finding("pass", score, "", elements)
-    more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-    why = f"{failed[0].name}: {failed[0].why}{more}"
-    return Finding("partial" if score else "fail", score, why, elements)
+    texts = {turn: unified(text_of(replies[turn])).strip() for turn in looked_at if turn < len(replies)}
+    faults = [(check.name, _fault(check, replies, texts.get(check.turn, ""))) for check in checks]
+    return by_share([Element(name, passed=not why, why=why) for name, why in faults])
 
 
 def built(specs: list[dict[str, Any]]) -> tuple[Check, ...]:
@@ -76,19 +71,16 @@ def built(specs: list[dict[str, Any]]) -> tuple[Check, ...]:
     return tuple(checks)
 
 
-def _element(check: Check, replies: Replies) -> Element:
-    why = _fault(check, replies)
-    return Element(check.name, passed=not why, why=why)
-
-
-def _fault(check: Check, replies: Replies) -> str:
+def _fault(check: Check, replies: Replies, text: str) -> str:
     if check.turn >= len(replies):
         return f"no reply {check.turn + 1}"
     reply = replies[check.turn]
     if is_cut(reply):
         return "the reply is cut off"
+    if text:
+        return check.test(text)
     nothing = nothing_said(reply)
-    return nothing.why if nothing else check.test(unified(text_of(reply)).strip())
+    return nothing.why if nothing else "empty reply"
 
 
 def _lines(text: str) -> list[str]:
@@ -211,4 +203,4 @@ _VOCABULARY: dict[str, Callable[..., Test]] = {
     "numbered_lines": _numbered_lines,
 }
 
-GRADER = ByReading("checks", 1, find)
+GRADER = ByReading("checks", 2, find, frozenset({"checks"}))

@@ -1,7 +1,13 @@
 """The reply states one number, and it is the expected one.
 
-`expected` is an integer, a float or a fraction as text ("3/4"). Settings: `tolerance`, how far off the number may
-be (0). Numbers are compared exactly; 0.1 means one tenth.
+`expected` is an integer, a float or a fraction as text ("3/4"); 0.1 means one tenth. Numbers are compared exactly, as
+fractions. Settings, none of them needed:
+
+    {}                                        only the bare number
+    {"tolerance": 0.01}                       it may be that far off
+    {"units": ["crate", "$"]}                 these may stand before or behind it, in any case, words with a plural s
+    {"percent": true}                         a percent sign may; `expected` is 25 for 25%
+    {"unknown": true}                         that it cannot be known may be the answer; `expected` is then "unknown"
 """
 
 from __future__ import annotations
@@ -10,10 +16,11 @@ from fractions import Fraction
 from typing import Any
 
 from crucibleforge.chat import Reply
-from crucibleforge.extract.answer import answer_line, last_line
+from crucibleforge.extract import Unread
+from crucibleforge.extract.closed import UNKNOWN, tristate
 from crucibleforge.extract.number import number
 from crucibleforge.graders import ByReading, Replies
-from crucibleforge.graders._said import all_or_nothing, is_cut, nothing_said, text_of
+from crucibleforge.graders._said import all_or_nothing, answer_of, nothing_said, unparsed
 from crucibleforge.graders._shown import shortened
 from crucibleforge.types import Case, Finding
 
@@ -25,19 +32,26 @@ def find(case: Case, replies: Replies) -> Finding:
 
 def fault(reply: Reply, expected: float | str, settings: dict[str, Any]) -> str:
     """Why the reply's number is not the expected one; empty if it is."""
-    text, cut = text_of(reply), is_cut(reply)
-    stated = answer_line(text, cut=cut)
-    if stated is None and not cut and number(last := last_line(text)) is not None:
-        stated = last
-    if stated is None:
-        return "no answer line in reply"
-    got = number(stated)
-    if got is None:
-        return f"answer is not one number: {shortened(stated)}"
+    may_be_unknown = settings.get("unknown", False)
+
+    def read(text: str) -> tuple[Fraction | None, str] | Unread:
+        if may_be_unknown and tristate(text) == UNKNOWN:
+            return None, text
+        value = number(text, units=settings.get("units", ()), percent=settings.get("percent", False))
+        return Unread("the answer is not one number") if value is None else (value, text)
+
+    got = answer_of(reply, read)
+    if isinstance(got, Unread):
+        return unparsed(got)
+    value, text = got
     tolerance = settings.get("tolerance", 0)
-    if abs(got - Fraction(str(expected))) <= Fraction(str(tolerance)):
-        return ""
-    return f"got {shortened(stated)}, expected {expected}" + (f" within {tolerance}" if tolerance else "")
+    if may_be_unknown and expected == UNKNOWN:
+        is_right = value is None
+    else:
+        is_right = value is not None and abs(value - Fraction(str(expected))) <= Fraction(str(tolerance))
+    within = f" within {tolerance}" if tolerance else ""
+    return "" if is_right else f"got {shortened(text)}, expected {expected}{within}"
 
 
-GRADER = ByReading("numeric", 1, find)
+SETTINGS = frozenset({"tolerance", "units", "percent", "unknown"})
+GRADER = ByReading("numeric", 2, find, SETTINGS)

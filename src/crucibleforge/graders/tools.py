@@ -2,7 +2,8 @@
 
 `expected` is {"calls": [{"name", "arguments"}], "ordered": bool, "answer": number, text or null}. No calls means
 that none may be made. An answer that is text is compared as by `exact`, with its settings. Settings: `allow_extra`,
-names of tools that may be called besides. A call written into the text is none, but the user is told of it.
+names of tools that may be called besides. A call written into the text is none and is never executed, but the user is
+told of it, and where no call may be made it is an attempt at one, whole or malformed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from crucibleforge.chat import ToolCall
-from crucibleforge.extract.calls import writes_call
+from crucibleforge.extract.calls import written_calls
 from crucibleforge.extract.jsontext import NO_JSON, strict_json
 from crucibleforge.graders import ByReading, Replies, exact, numeric
 from crucibleforge.graders._said import is_cut, share, text_of
@@ -49,7 +50,7 @@ def find(case: Case, replies: Replies) -> Finding:
     made = [_read(call) for call in islice(calls, MAX_CALLS)]
     match = _in_order if case.expected.get("ordered") else _in_any_order
     matching = match(made, expected, set(case.grading.settings.get("allow_extra", ())))
-    as_text = not made and any(writes_call(text_of(reply)) for reply in replies)
+    as_text = "" if made else _as_text(replies)
     wanted = _call_elements(made, expected, matching)
     others = [
         *_spare_elements(expected, matching, as_text=as_text),
@@ -60,6 +61,15 @@ def find(case: Case, replies: Replies) -> Finding:
     score = share(elements)
     why = _count_fault(len(made), expected, matching, as_text=as_text) or _first_fault(wanted, others, matching)
     return Finding("pass" if score == 1 else "partial" if score else "fail", score, why, elements)
+
+
+def _as_text(replies: Replies) -> str:
+    """What the first reply with calls in its text writes there, as a user reads it; empty if there are none."""
+    written = next((found for reply in replies if (found := written_calls(text_of(reply)))), ())
+    if not written:
+        return ""
+    names = [call.name if call.name and call.arguments is not None else "a malformed call" for call in written]
+    return shortened(", ".join(names))
 
 
 def _read(call: ToolCall) -> _Made:
@@ -136,11 +146,11 @@ def _call_elements(made: list[_Made], expected: list[dict[str, Any]], matching: 
     return elements
 
 
-def _spare_elements(expected: list[dict[str, Any]], matching: _Matching, *, as_text: bool) -> list[Element]:
+def _spare_elements(expected: list[dict[str, Any]], matching: _Matching, *, as_text: str) -> list[Element]:
     """One about calls that should not be; only where there are some, or where there is nothing else to judge."""
     if expected and not matching.spare:
         return []
-    unwanted = len(matching.spare) + (as_text and not expected)
+    unwanted = len(matching.spare) + (bool(as_text) and not expected)
     return [Element("no other call", passed=not unwanted, why=f"{unwanted} too many" if unwanted else "")]
 
 
@@ -164,12 +174,12 @@ def _whole_elements(replies: Replies) -> list[Element]:
     return []
 
 
-def _count_fault(made: int, expected: list[dict[str, Any]], matching: _Matching, *, as_text: bool) -> str:
+def _count_fault(made: int, expected: list[dict[str, Any]], matching: _Matching, *, as_text: str) -> str:
     counted = made - matching.ignored
     if as_text and not expected:
-        return "the reply writes a call as text, expected none"
+        return f"the reply writes a call as text ({as_text}), expected none"
     if as_text:
-        return f"no call (the reply writes one as text), expected {len(expected)}"
+        return f"no call (the reply writes one as text: {as_text}), expected {len(expected)}"
     if counted == len(expected):
         return ""
     if matching.ignored and counted < len(expected):
@@ -187,4 +197,4 @@ def _first_fault(calls: list[Element], others: list[Element], matching: _Matchin
     return next((element.why for element in [*by_place, *others] if not element.passed), "")
 
 
-GRADER = ByReading("tools", 1, find)
+GRADER = ByReading("tools", 2, find, frozenset({"allow_extra"}) | exact.SETTINGS | numeric.SETTINGS)

@@ -6,16 +6,19 @@ of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
 
 from crucibleforge import plugins
+from crucibleforge.config import SandboxEntry
 from crucibleforge.errors import SandboxMissing
 from crucibleforge.programs import Limits, Program, Ran
 
-_FIRST = "bwrap"
+_ORDER = ("bwrap", "container", "wasm")
+BY_ITSELF = SandboxEntry()
+"""Settings that say nothing."""
 
 
 class Sandbox(Protocol):
@@ -46,23 +49,37 @@ class Sandbox(Protocol):
         ...
 
 
+class Opener(Protocol):
+    """Proves that a sandbox works on this machine, and opens it."""
+
+    def __call__(self, settings: SandboxEntry = ..., /) -> Sandbox:
+        """The sandbox.
+
+        Raises:
+            SandboxMissing: it does not work here, or is not wanted by the settings.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class SandboxKind:
-    """What a sandbox module offers.
-
-    `protects` is False for what is taken only when the user has waived protection. `open` proves that the sandbox
-    works here, or raises SandboxMissing.
-    """
+    """What a sandbox module offers; `protects` is False for what is taken only when the user has waived protection."""
 
     name: str
     protects: bool
-    open: Callable[[], Sandbox]
+    open: Opener
 
 
-def open_sandbox(*, allow_unsandboxed: bool = False, kinds: Sequence[SandboxKind] | None = None) -> Sandbox:
+def open_sandbox(
+    settings: SandboxEntry = BY_ITSELF,
+    *,
+    allow_unsandboxed: bool = False,
+    kinds: Sequence[SandboxKind] | None = None,
+) -> Sandbox:
     """The best sandbox that works on this machine; without protection only if that is allowed.
 
     Args:
+        settings: what models.yaml says of it.
         allow_unsandboxed: take one that protects from nothing when no other works.
         kinds: what to choose from, best first; None means every plug-in.
 
@@ -73,24 +90,25 @@ def open_sandbox(*, allow_unsandboxed: bool = False, kinds: Sequence[SandboxKind
     missing: SandboxMissing | None = None
     for kind in (kind for kind in chosen if kind.protects):
         try:
-            return kind.open()
+            return kind.open(settings)
         except SandboxMissing as error:
             missing = missing or error
     for kind in chosen:
         if allow_unsandboxed and not kind.protects:
-            return kind.open()
+            return kind.open(settings)
     raise missing or SandboxMissing("no sandbox for this system")
 
 
-def describe(kinds: Sequence[SandboxKind] | None = None) -> str:
+def describe(settings: SandboxEntry = BY_ITSELF, *, kinds: Sequence[SandboxKind] | None = None) -> str:
     """What `open_sandbox` would use, or `none: ` and why; never raises."""
     try:
-        with closing(open_sandbox(kinds=kinds)) as sandbox:
+        with closing(open_sandbox(settings, kinds=kinds)) as sandbox:
             return sandbox.isolation
     except SandboxMissing as missing:
         return f"none: {missing.message}"
 
 
 def _plugins() -> list[SandboxKind]:
-    names = sorted(plugins.names("sandbox"), key=lambda name: (name != _FIRST, name))
+    """All of them, ours in our order of choice, then those of others."""
+    names = sorted(plugins.names("sandbox"), key=lambda name: (*_ORDER, name).index(name))
     return [plugins.find("sandbox", name) for name in names]

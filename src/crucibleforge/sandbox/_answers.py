@@ -13,6 +13,9 @@ DEPTH = 200
 """Deeper values would break whoever walks them by recursion."""
 _KIND_LENGTH = 80
 _MESSAGE_LENGTH = 300
+_AT_LENGTH = 120
+_MOST_STEPS = 10_000_000
+_CPU_DIGITS = 15
 
 
 class Breach(Exception):  # noqa: N818 - the program's doing, not an error of ours
@@ -31,12 +34,27 @@ def is_ready(line: bytes) -> bool:
     return line == b'{"ready": 1}'
 
 
-def decode(line: bytes, nonce: str) -> Returned | Raised | Broken:
+@dataclass(frozen=True)
+class Answer:
+    """What a call gave, and the CPU time that the driver measured for it."""
+
+    result: Returned | Raised | Broken
+    cpu_s: float
+
+
+def decode(line: bytes, nonce: str) -> Answer:
     """What one answer says.
 
     Raises:
         Breach: it is not an answer to the call with this nonce.
     """
+    measured, space, said = line[:_CPU_DIGITS], line[_CPU_DIGITS : _CPU_DIGITS + 1], line[_CPU_DIGITS + 1 :]
+    if len(measured) < _CPU_DIGITS or not measured.isdigit() or space != b" ":
+        raise Breach("its answer has no measure of its time")
+    return Answer(_result(said, nonce), int(measured) / 1e6)
+
+
+def _result(line: bytes, nonce: str) -> Returned | Raised | Broken:
     try:
         said = json.loads(line.decode(), parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -47,12 +65,16 @@ def decode(line: bytes, nonce: str) -> Returned | Raised | Broken:
         case {"value": value, **rest} if not rest:
             fault = _fault(value)
             return Raised("ValueError", f"returned {fault}, not JSON") if fault else Returned(value)
-        case {"raised": [str(kind), str(message)], **rest} if not rest:
-            return Raised(_clean(kind, _KIND_LENGTH), _clean(message, _MESSAGE_LENGTH))
+        case {"raised": [str(kind), str(message), str(at), int(step)], **rest} if not rest and _is_step(step):
+            return Raised(_clean(kind, _KIND_LENGTH), _clean(message, _MESSAGE_LENGTH), _clean(at, _AT_LENGTH), step)
         case {"broken": str(reason), **rest} if not rest:
             return Broken(_clean(reason, _MESSAGE_LENGTH))
         case _:
             raise Breach("its answer has another form")
+
+
+def _is_step(step: int) -> bool:
+    return not isinstance(step, bool) and 0 <= step <= _MOST_STEPS
 
 
 def _no_constant(name: str) -> NoReturn:

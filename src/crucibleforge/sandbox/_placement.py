@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -64,6 +65,8 @@ def place(executable: str, uid: int | None) -> Placement | str:
             **as_user(uid),
         )
         found = msgspec.convert(json.loads(done.stdout), _Found)
+    except PermissionError:
+        return f"{executable}: {_barred(executable, os.getuid() if uid is None else uid)}"
     except OSError as error:
         return f"{executable}: {(error.strerror or 'cannot be run').lower()}"
     except subprocess.TimeoutExpired:
@@ -74,6 +77,17 @@ def place(executable: str, uid: int | None) -> Placement | str:
     if found.version < OLDEST:
         return f"{executable}: Python {version}, at least {'.'.join(map(str, OLDEST))} is needed"
     return Placement(found.executable, version, _binds(found), _hidden(found))
+
+
+def _barred(executable: str, uid: int) -> str:
+    """Which folder keeps this user, who is in no group but his own, from an interpreter; else only that he is kept."""
+    with suppress(OSError):
+        for folder in reversed(Path(executable).parents):
+            facts = folder.stat()
+            bit = 0o100 if facts.st_uid == uid else 0o010 if facts.st_gid == uid else 0o001
+            if not facts.st_mode & bit:
+                return f"uid {uid} may not enter {folder} (mode {facts.st_mode & 0o7777:o})"
+    return "permission denied"
 
 
 def _binds(found: _Found) -> tuple[tuple[str, str], ...]:

