@@ -6,6 +6,7 @@ from crucibleforge.config import (
     Config,
     ModelEntry,
     ProviderEntry,
+    SandboxEntry,
     builtin_target,
     entry_target,
     gguf_target,
@@ -16,6 +17,7 @@ from crucibleforge.config import (
     parsed,
     provider_target,
     results_folder,
+    secret_variables,
 )
 from crucibleforge.errors import ConfigError, InputError, UnknownName
 from crucibleforge.types import Price, Sampling, Selection
@@ -131,7 +133,7 @@ def test_a_file_that_says_nothing_is_the_empty_configuration(text):
             "models.yaml: unknown key 'models[0].price.inputs'",
             "did you mean `input`?",
         ),
-        ("1: {}", "models.yaml: unknown key '1'", "known here: providers, models, judge, defaults, scoring"),
+        ("1: {}", "models.yaml: unknown key '1'", "known here: providers, models, judge, defaults, scoring, sandbox"),
     ],
 )
 def test_an_unknown_key_is_named_by_its_path_and_its_nearest_neighbour(text, message, hint):
@@ -283,6 +285,42 @@ def test_a_value_of_the_wrong_kind_is_named_by_its_path(text, message):
 )
 def test_an_entry_that_cannot_be_used_is_refused(text, message, hint):
     assert refusal(text) == (message, hint)
+
+
+def test_what_programs_may_run_in_is_read():
+    text = "sandbox: {python: /opt/python3.12, container: podman, image: 'registry:5000/a/python:3.12@sha256:ab'}"
+    assert parsed(text.encode(), "models.yaml").sandbox == SandboxEntry(
+        "/opt/python3.12", "podman", "registry:5000/a/python:3.12@sha256:ab"
+    )
+    assert parsed(b"sandbox: {python: ~/python3}", "models.yaml").sandbox.python == "~/python3"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("container: docker", "no image", "name one that the engine has: `image: python:3.12-slim`"),
+        ("image: a", "an image and no engine", "`container: docker` or `container: podman`"),
+        ("container: docker, image: '--privileged'", "image: '--privileged' is no image", "as `python:3.12-slim`"),
+        ("container: docker, image: 'a b'", "image: 'a b' is no image", "as `python:3.12-slim`"),
+        ("python: python3", "python: 'python3' is not a whole path", "as `/usr/bin/python3.12`"),
+    ],
+)
+def test_a_sandbox_that_cannot_be_meant_is_refused(text, message, hint):
+    said, helped = refusal(f"sandbox: {{{text}}}")
+    assert said.removeprefix("models.yaml: sandbox").lstrip(".: ") == message
+    assert helped == hint
+
+
+def test_an_engine_that_we_do_not_know_is_refused():
+    message, _ = refusal("sandbox: {container: lxc, image: a}")
+    assert message == "models.yaml: Invalid enum value 'lxc' - at `$.sandbox.container`"
+
+
+def test_every_variable_that_a_secret_is_taken_from_is_known():
+    assert secret_variables(parsed(WHOLE.encode(), "models.yaml")) == ("SOME_KEY",)
+    more = parsed(b"providers: {p: {base_url: 'http://h/v1', headers: {A: 'x ${ONE} ${TWO}'}}}", "models.yaml")
+    assert secret_variables(more) == ("ONE", "TWO")
+    assert secret_variables(Config()) == ()
 
 
 @pytest.mark.parametrize(

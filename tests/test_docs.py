@@ -25,7 +25,7 @@ def test_the_readme_shows_the_help_as_it_is():
 def test_every_key_of_the_configuration_is_described():
     described = set(re.findall(r"\w+", text("docs/configuration.md")))
     shapes = (config.ProviderEntry, config.ModelEntry, config.PriceEntry, config.Candidate, config.JudgeEntry)
-    shapes += (config.Defaults, config.Scoring, config.Config, config.Profile, Sampling)
+    shapes += (config.Defaults, config.Scoring, config.SandboxEntry, config.Config, config.Profile, Sampling)
     assert {name for shape in shapes for name in shape.__struct_fields__} <= described
 
 

@@ -4,6 +4,9 @@ import msgspec
 import pytest
 
 from crucibleforge.cli._screen import table
+from crucibleforge.cli.cases import _solve, _solved
+from crucibleforge.errors import CrucibleError, SandboxMissing, Stopped
+from crucibleforge.programs import Ran
 from crucibleforge.suite.expand import revision, suite
 from crucibleforge.suite.lock import differences, rendered, stored
 from crucibleforge.types import Case
@@ -90,6 +93,11 @@ def test_show_tells_what_is_asked_expected_and_how_it_is_marked(crucible, case):
         (["list", "--cases", "zzz"], "error: unknown case 'zzz'\nhint: `crucibleforge cases list`\n"),
         (["show", "zzz"], "error: unknown case 'zzz'\nhint: `crucibleforge cases list`\n"),
         (["verify", "--families", "zzz"], "error: unknown family 'zzz'\nhint: `crucibleforge cases list`\n"),
+        (["run-reference", "--families", "zzz"], "error: unknown family 'zzz'\nhint: `crucibleforge cases list`\n"),
+        (
+            ["run-reference", "--families", "math/stamped-tickets"],
+            "error: no case of math/stamped-tickets is marked by running\nhint: `crucibleforge cases list`\n",
+        ),
         (
             ["list", "--categories", "math", "--cases", "coding/*"],
             "error: no case fits all of the filters\nhint: `crucibleforge cases list` shows what there is\n",
@@ -122,6 +130,54 @@ def test_verify_tells_what_it_checked(crucible, words):
         assert (
             ended.out == "".join(f"{line}\n" for line in changed) + f"{found} cases checked, {len(changed)} problems\n"
         )
+
+
+CODE = [case for case in suite() if case.needs.sandbox]
+
+
+@pytest.mark.slow
+def test_our_own_programs_are_run_on_canonical_and_hidden_inputs(crucible):
+    meant = [case for case in CODE if case.family == CODE[0].family]
+    ended = crucible("cases", "run-reference", "--families", CODE[0].family)
+    assert ended.code == 0
+    *lines, last = ended.out.splitlines()
+    assert [line.split(": ")[0] for line in lines] == [case.id for case in meant]
+    inputs = [int(line.split(", ")[1].removesuffix(" inputs")) for line in lines]
+    assert all(count > len(case.expected) for count, case in zip(inputs, meant, strict=True))
+    assert last.startswith(f"{len(meant)} programs of ours run, 0 failed, ")
+    assert ended.err.startswith("hidden inputs are from seed ")
+
+
+@pytest.mark.slow
+def test_run_reference_as_json_holds_every_case(crucible):
+    ended = crucible("cases", "run-reference", "--json")
+    found = json.loads(ended.out)
+    assert (ended.code, found["failed"]) == (0, 0)
+    assert [(one["case"], one["outcome"]) for one in found["cases"]] == [(case.id, "pass") for case in CODE]
+
+
+def raising(error):
+    def run(_program):
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        (lambda _: Ran((), "nowhere", broken="no such function"), "no such function"),
+        (raising(CrucibleError("our own solution of 'f' failed: it is late")), "our own solution of 'f' failed: it is late"),
+    ],
+)
+def test_a_program_of_ours_that_fails_is_told_with_its_reason_and_ends_nothing(run, why):
+    assert _solved(_solve(CODE[0], run, "ab")) == f"{CODE[0].id}: fail, {why}"
+
+
+@pytest.mark.parametrize("error", [SandboxMissing("no sandbox"), Stopped("stopped")])
+def test_what_is_no_fault_of_our_program_ends_the_command(error):
+    with pytest.raises(type(error)):
+        _solve(CODE[0], raising(error), "ab")
 
 
 def test_checking_the_lock_writes_nothing(crucible):

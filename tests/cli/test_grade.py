@@ -2,14 +2,17 @@ import json
 from pathlib import Path
 
 import endpoint
+import made
 import msgspec
 import oracle
 import pytest
 
+from crucibleforge.cli.grade import _is_news
 from crucibleforge.store.folder import all_runs
 from crucibleforge.store.log import opened
 from crucibleforge.suite.expand import suite
-from crucibleforge.types import Verdict
+from crucibleforge.suite.hidden import with_hidden
+from crucibleforge.types import Element, Verdict
 
 FAMILY = next(case.family for case in suite() if not (case.needs.sandbox or case.needs.tools))
 COUNT = sum(case.family == FAMILY for case in suite())
@@ -76,6 +79,26 @@ def test_a_verdict_that_changes_is_added_and_the_log_keeps_both(crucible, ran):
     assert about == [verdict, other, verdict]
 
 
+@pytest.mark.parametrize(
+    ("isolation", "fields", "is_news"),
+    [
+        ("bwrap", {}, False),
+        ("bwrap", {"why": "ours took 2 s", "elements": (Element("f(1)", passed=False, why="ours took 2 s"),)}, False),
+        ("bwrap", {"elements": (Element("f(1)", passed=True),)}, True),
+        ("bwrap", {"elements": (Element("f(2)", passed=False, why="late"),)}, True),
+        ("bwrap", {"score": 0.5}, True),
+        ("bwrap", {"isolation": "none"}, True),
+        ("bwrap", {"grader": "program@9"}, True),
+        ("bwrap", {"seed": "ab"}, True),
+        ("", {"why": "expected 43"}, True),
+    ],
+)
+def test_other_times_of_a_program_are_no_news(isolation, fields, is_news):
+    case = made.case()
+    before = made.verdict(case, "fail", why="late", isolation=isolation, elements=(Element("f(1)", passed=False, why="late"),))
+    assert _is_news(msgspec.structs.replace(before, **fields), before) is is_news
+
+
 def test_a_row_without_a_verdict_gets_one(crucible, ran):
     run = ran(FAMILY)
     (run.folder / "log.jsonl").write_bytes(unmarked(log(run)))
@@ -140,6 +163,27 @@ def test_a_damaged_run_is_one_line_and_a_hint(crucible, ran, file, damage):
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(f"error: {run.folder}: ")
     assert len(ended.err.splitlines()) == 2
+
+
+@pytest.mark.slow
+def test_all_models_and_repeats_of_a_run_get_the_hidden_inputs_of_its_seed(crucible, configure):
+    case = next(case for case in suite() if case.needs.sandbox)
+    with endpoint.serving(oracle.answers()) as server:
+        configure(server.url, "one", "two")
+        assert crucible("run", "--models", "all", "--cases", case.id, "--repeats", "2").code == 0
+    rows = the_run().rows()
+    assert {(row.verdict.seed, row.verdict.outcome) for row in rows} == {(the_run().plan.seed, "pass")}
+    assert len({tuple(element.name for element in row.verdict.elements) for row in rows}) == 1
+    assert len(rows[0].verdict.elements) == len(with_hidden(case, the_run().plan.seed).expected) > len(case.expected)
+
+
+def test_a_run_that_goes_on_keeps_its_seed(crucible, configure):
+    with endpoint.serving(lambda _: endpoint.status(400, {"error": {"message": "no"}})) as server:
+        configure(server.url)
+        assert crucible("run", "--cases", FAMILY).code == 1
+        seed = the_run().plan.seed
+        assert crucible("run", "--cases", FAMILY).code == 1
+    assert the_run().plan.seed == seed != ""
 
 
 def test_the_server_is_never_asked(crucible, ran):

@@ -49,7 +49,7 @@ def test_run_takes_every_choice_of_cases_models_and_places():
     }
 
 
-@pytest.mark.parametrize(("value", "waived"), [("1", True), ("true", True), ("0", False), ("", False)])
+@pytest.mark.parametrize(("value", "waived"), [("1", 1), ("2", 2), ("0", 0), ("", 0)])
 def test_the_waiver_may_stand_in_the_environment(monkeypatch, value, waived):
     @click.command
     @run_options
@@ -57,4 +57,14 @@ def test_the_waiver_may_stand_in_the_environment(monkeypatch, value, waived):
         return options["allow_unsandboxed"]
 
     monkeypatch.setenv("CRUCIBLEFORGE_ALLOW_UNSANDBOXED", value)
-    assert verb.main([], standalone_mode=False) is waived
+    assert verb.main([], standalone_mode=False) == waived
+
+
+@pytest.mark.parametrize("times", [0, 1, 2])
+def test_the_waiver_is_counted(times):
+    @click.command
+    @run_options
+    def verb(**options):
+        return options["allow_unsandboxed"]
+
+    assert verb.main(["--allow-unsandboxed"] * times, standalone_mode=False) == times

@@ -5,6 +5,7 @@ from collections import Counter
 import endpoint
 import pytest
 
+from crucibleforge.sandbox import describe
 from crucibleforge.suite.expand import revision, suite
 
 CANARY = "sk-canary-0123456789"
@@ -37,7 +38,7 @@ def test_it_shows_everything_in_one_page(crucible, servers):
         "configuration:  models.yaml",
         "results:        results",
     ]
-    assert re.fullmatch(r"sandbox:        bwrap \(.+\), .+", lines[3])
+    assert re.fullmatch(r"sandbox:        bwrap\S* \(.+\), .+", lines[3])
     assert lines[4:] == [
         "providers:",
         f"  {'p':<16} openai    {up.url:<36} UP   conc=auto",
@@ -66,6 +67,7 @@ def test_as_json_it_holds_what_a_program_needs(crucible, servers):
     found = json.loads(ended.out)
     assert (ended.code, ended.err) == (0, "")
     assert found["revision"] == revision(suite())
+    assert found["sandbox"] == describe()
     assert {one["name"]: one["state"] for one in found["providers"]} == {"p": "UP", "keyed": "UP", "down": "DOWN"}
     assert [(one["name"], one["enabled"]) for one in found["models"]] == [("fake", True)]
     assert sum(found["cases"].values()) == len(suite())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -94,7 +95,10 @@ def test_a_closed_block_before_a_cut_counts():
         ("```bash\nls\n```", "no code in reply"),
         ("```python\nx = 1\ndef solve(x) return\n```", "syntax error in line 2: expected ':'"),
         ("def solve(x)\n    return x", "syntax error in line 1: expected ':'"),
-        ("```python\nclass Solution:\n    def solve(self, x): return x\n```", "no function 'solve' in the code"),
+        (
+            "```python\nclass Solution:\n    def solve(self, x): return x\n```",
+            "no function 'solve' in the code; found 'Solution'",
+        ),
         ("```python\nif True:\n    def solve(x): return x\n```", "no function 'solve' in the code"),
         ("```python\nx = 1\n```\n```\nx\n```", "no function 'solve' in the code"),
         ("```python\ndef solve(x): return '\ud800'\n```", "the code cannot be parsed (UnicodeEncodeError)"),
@@ -126,6 +130,59 @@ def test_what_no_parser_bears_is_no_program(body):
 )
 def test_a_cut_is_named_as_the_reason(text, problem):
     assert first_problem(text, "solve", cut=True) == problem
+
+
+WHOLE = f"```python\n{SOURCE}```\n"
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "def solve(x): ...\n",
+        "def solve(x):\n    pass\n",
+        "def solve(x):\n    'Adds one.'\n",
+        "def solve(x):\n    raise NotImplementedError\n",
+        "def solve(x):\n    y = x\n    ...\n    return y\n",
+    ],
+)
+def test_an_excerpt_does_not_displace_a_whole_program(later):
+    assert python_code(f"{WHOLE}In short:\n```python\n{later}```", "solve", cut=False) == SOURCE
+    assert python_code(f"```python\n{later}```", "solve", cut=False) == later
+
+
+def test_an_excerpt_of_a_class_does_not_displace_it():
+    whole = "class Book:\n    def put(self):\n        return 1\n"
+    text = f"```python\n{whole}```\n```python\nclass Book:\n    def put(self): pass\n```"
+    assert python_code(text, "Book", cut=False) == whole
+
+
+def test_a_helper_may_follow():
+    text = "```python\ndef solve(x): return twice(x)\n```\nwith\n```python\ndef twice(x): return 2 * x\n```"
+    assert python_code(text, "solve", cut=False) == "def solve(x): return twice(x)\ndef twice(x): return 2 * x\n"
+
+
+def test_a_helper_s_main_program_and_docstring_are_no_acts():
+    helper = "'Helpers.'\nA, B = 1, 2\nif __name__ == '__main__':\n    print(A)\n"
+    text = f"```python\n{helper}```\n```python\ndef solve(x): return x + B\n```"
+    assert python_code(text, "solve", cut=False) == helper + "def solve(x): return x + B\n"
+
+
+@pytest.mark.parametrize("tag", ["python", "pycon", ""])
+def test_a_session_is_read_without_prompts_and_outputs(tag):
+    session = f"```{tag}\n>>> def solve(x):\n...     return x + 1\n...\n>>> solve(2)\n3\n```"
+    assert python_code(session, "solve", cut=False) == "def solve(x):\n    return x + 1\n\nsolve(2)\n"
+
+
+@pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "```\n{}\n```"])
+def test_code_may_be_the_member_of_an_object(around):
+    text = around.replace("{}", json.dumps({"note": "", "code": SOURCE}))
+    assert python_code(text, "solve", cut=False) == SOURCE
+    assert python_code(text.replace('"code"', '"file"'), "solve", cut=False) is None
+
+
+def test_an_entry_in_a_block_of_another_language_is_none():
+    text = "```javascript\nclass solve {}\n```\n```\ndef solve(x) -> do\n```"
+    assert python_code(text, "solve", cut=False) is None
 
 
 def test_odd_code_warns_nobody():

@@ -66,10 +66,19 @@ def test_the_last_block_that_parses_counts():
     assert json_value(text) == 2
 
 
-def test_a_value_in_prose_is_no_json():
-    assert json_value('It is {"a": 1}.') is NO_JSON
+def test_a_value_in_prose_counts_only_where_it_may():
+    assert json_value('It is {"a": [1]}.') is NO_JSON
+    assert json_value('It is {"a": [1]}.', in_prose=True) == {"a": [1]}
+    assert json_value("It is [1] there", in_prose=True) == [1]
+    assert json_value("It is {1} there", in_prose=True) is NO_JSON
+    assert json_value('```json\n{"a": 1,}\n```\nor {"a": 1}', in_prose=True) is NO_JSON
+
+
+def test_the_word_json_may_stand_in_front():
+    assert json_value("JSON\r\n[1]") == [1]
 
 
 @given(st.text() | st.text(alphabet='[]{}",:1e-truenl \n`'))
 def test_any_text_is_json_or_not(text):
     json_value(text)
+    json_value(text, in_prose=True)

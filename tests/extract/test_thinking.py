@@ -21,6 +21,8 @@ PIECES = st.lists(st.sampled_from([*sorted(TAGS), "<Think>", "<th", "ink>", "<|"
         ("\n <THINK>5?</Think> <thought>6?</thought>c", "c"),
         ("<reasoning>ANSWER: 5", ""),
         ("<think>a</thinking>b", ""),
+        ("<analysis>a</analysis>b", "b"),
+        ("<reflection>a</reflection>b", "b"),
         ("<thinker>a</thinker>", "<thinker>a</thinker>"),
         ("<|thinking|>a<|/thinking|>b", "b"),
         ("<|thinking|>a</|thinking|>b", "b"),
@@ -60,7 +62,10 @@ def test_a_closer_without_an_opener_takes_all_before_it(text, kept):
         ("<|start|>assistant<|channel|>analysis<|message|>a<|channel|>final<|message|>b", "b"),
         ("a<|channel|>final<|message|>b<|end|>junk", "b"),
         ("<|channel|>analysis<|message|>a", ""),
-        ("<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary to=f<|message|>{}", "<|channel|>commentary to=f<|message|>{}"),
+        (
+            "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary to=f<|message|>{}",
+            "<|channel|>commentary to=f<|message|>{}",
+        ),
         ("say <|end|> here", "say <|end|> here"),
     ],
 )
@@ -82,7 +87,15 @@ def test_what_is_visible_stays_visible(text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "text", ["<think>" * 100_000, "</think>" * 100_000, "<think></think>" * 60_000, "<" * 1_000_000, "a" + "<think>" * 100_000, " <|end|>" * 100_000]
+    "text",
+    [
+        "<think>" * 100_000,
+        "</think>" * 100_000,
+        "<think></think>" * 60_000,
+        "<" * 1_000_000,
+        "a" + "<think>" * 100_000,
+        " <|end|>" * 100_000,
+    ],
 )
 def test_hostile_text_takes_no_time(text):
     start = time.process_time()

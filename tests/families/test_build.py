@@ -7,7 +7,7 @@ import pytest
 
 from crucibleforge import plugins
 from crucibleforge.chat import Message, Tool, ToolAnswer
-from crucibleforge.families._build import build, draft, marking_hash
+from crucibleforge.families._build import build, draft, fresh, marking_hash
 from crucibleforge.families._kit import Draft, Family
 from crucibleforge.types import Grading, Needs
 
@@ -49,6 +49,15 @@ def test_a_draft_depends_on_all_of_its_key_and_on_nothing_else():
     assert drafts == [draft(ADDING, *key) for key in keys]
     assert len({one.prompt.split(",")[0] for one in drafts}) == 4
     assert draft(replace(ADDING, name="math/other"), "easy", 1) != drafts[0]
+
+
+def test_fresh_inputs_depend_on_seed_and_case_and_a_family_may_have_none():
+    family = replace(ADDING, hidden=lambda _, draw: [{"args": [draw.below(1 << 40)], "returns": 1}])
+    keys = [("a/b/easy.1", "ab"), ("a/b/easy.2", "ab"), ("a/b/easy.1", "ac")]
+    inputs = [fresh(family, PLAIN, *key) for key in keys]
+    assert inputs == [fresh(family, PLAIN, *key) for key in keys]
+    assert len({one[0]["args"][0] for one in inputs}) == 3
+    assert fresh(ADDING, PLAIN, *keys[0]) == []
 
 
 def test_a_system_prompt_comes_first():

@@ -11,7 +11,7 @@ from crucibleforge.families._contract import examine
 from crucibleforge.families._dress import alone, answers, programs, said
 from crucibleforge.families._kit import Draft, Family
 from crucibleforge.families._law import Extent
-from crucibleforge.programs import Ran
+from crucibleforge.programs import Ran, Returned
 from crucibleforge.sandbox import open_sandbox
 from crucibleforge.sandbox._fair import execute
 from crucibleforge.types import RUNGS, Grading
@@ -67,7 +67,7 @@ DOUBLING = replace(
     generate=lambda most, draw: Sum(tuple(draw.between(1, most) for _ in range(6))),
     solve=lambda sum_: [doubled(list(sum_.summands))],
     verify=lambda sum_: [{"args": [list(sum_.summands)], "returns": [value + value for value in sum_.summands]}],
-    ask=lambda _: Draft(prompt="Write `double(values)`: each number of the list twice as large."),
+    ask=lambda sum_: Draft(prompt=f"Write `double(values)`: each number twice as large. Not about {sum_.summands[0]}."),
     grading=Grading("program", {"entry": "double", "reference": DOUBLE}),
     right=lambda _: programs(DOUBLE),
     near_misses=lambda _: alone(*(f"```python\n{DOUBLE.replace('2', str(n))}```" for n in range(3, 11))),
@@ -140,11 +140,11 @@ def test_an_unseeded_draw_is_found():
 
 
 def test_verify_that_calls_solve_is_found():
-    assert "verify and solve both call add" in found(verify=lambda sum_: add(sum_))
+    assert "verify and solve both call add" in found(verify=add)
 
 
 def test_what_both_may_call_is_declared():
-    assert found(verify=lambda sum_: add(sum_), shared=("add",)) == []
+    assert found(verify=add, shared=("add",)) == []
 
 
 def test_draws_that_ask_the_same_are_found():
@@ -208,8 +208,6 @@ def test_a_reference_that_is_wrong_is_found(run):
 def test_a_reference_that_is_slow_is_found():
     def slow(program):
         results = tuple(doubled(call.args[0])["returns"] for call in program.calls)
-        from crucibleforge.programs import Returned
-
         return Ran(tuple(map(Returned, results)), "test", cpu_s=(5.0,) * len(results))
 
     assert "the reference takes 5.0 s of CPU on one input, at most 3" in found(slow, DOUBLING)

@@ -48,19 +48,19 @@ CODE = asked("program", [{"args": [3], "returns": 3}], entry="f")
 
 
 def test_a_grader_by_reading_runs_nothing():
-    assert mark(NUMERIC, (said("ANSWER: 42"),), never) == (Finding("pass", 1.0), "numeric@1", "")
+    assert mark(NUMERIC, (said("ANSWER: 42"),), never) == (Finding("pass", 1.0), "numeric@2", "")
 
 
 def test_a_grader_by_running_names_the_isolation():
     sandbox = Sandbox(Returned(3))
     finding, grader, isolation = mark(CODE, (said(SOURCE),), sandbox)
-    assert (finding.outcome, grader, isolation) == ("pass", "program@1", "bwrap")
+    assert (finding.outcome, grader, isolation) == ("pass", "program@2", "bwrap")
     assert sandbox.given == [Program(SOURCE, "f", (Call((3,)),))]
 
 
 def test_without_code_nothing_runs():
     finding, grader, isolation = mark(CODE, (said("No idea."),), never)
-    assert (finding.why, grader, isolation) == ("no code in reply", "program@1", "")
+    assert (finding.why, grader, isolation) == ("no code in reply", "program@2", "")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_an_empty_reply_says_what_became_of_it(reply, finding):
 
 def test_a_cut_reply_says_so_before_the_grader_s_reason():
     finding, _, _ = mark(NUMERIC, (replied("ANSWER: 42", "length", completion_tokens=10),), never)
-    assert finding == Finding("truncated", 0.0, "TRUNCATED at 10 tokens; no answer line in reply")
+    assert finding == Finding("truncated", 0.0, "TRUNCATED at 10 tokens; unparsed: the last answer was begun and not finished")
 
 
 def test_a_cut_program_that_fails_is_truncated_and_keeps_its_score():
@@ -148,3 +148,8 @@ def test_a_hostile_reply_fails_in_no_time(case, text):
     finding, _, _ = mark(case, (said(text),), never)
     assert finding.outcome in {"fail", "partial", "unanswered"}
     assert time.process_time() - start < 2
+
+
+def test_a_setting_that_the_grader_does_not_know_is_an_error_of_the_case():
+    with pytest.raises(ValueError, match=r"math/x/easy\.0: the grader numeric knows no setting tolerence"):
+        mark(asked("numeric", 42, tolerence=1), (said("ANSWER: 42"),), never)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucibleforge.graders._shown import WIDTH, as_json, as_python, shortened
+from crucibleforge.graders._shown import WIDTH, _Start, as_json, as_python, shortened
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -46,3 +46,29 @@ def test_every_value_is_shown_in_one_short_line(value):
 @pytest.mark.parametrize("value", [[[[[[1] * 50] * 50] * 50] * 50], "x" * 1_000_000, [1] * 300_000])
 def test_large_values_are_shown_short(value):
     assert len(as_python(value)) <= WIDTH
+
+
+@pytest.mark.parametrize("value", [[[[[[1] * 50] * 50] * 50] * 50], [1] * 300_000, {str(n): n for n in range(9999)}])
+def test_large_values_are_shown_short_as_json(value):
+    shown = as_json(value)
+    assert len(shown) <= WIDTH
+    assert shown.endswith("...")
+
+
+def test_a_dict_keeps_its_order_and_shows_its_start():
+    assert as_python({"b": 1, "a": {"c": [2]}}) == "{'b': 1, 'a': {'c': [2]}}"
+    assert as_python({9: 0, 8: 0}) == "{9: 0, 8: 0}"
+    assert as_python(dict.fromkeys("zyxwvutsrqponmlkjihgfedcba", 1)).startswith("{'z': 1, 'y': 1, ")
+    assert as_python({}) == "{}"
+
+
+def test_what_lies_deep_is_left_out():
+    assert as_python({1: {2: {3: {4: {5: 6}}}}}) == "{1: {2: {3: {4: {...}}}}}"
+    assert as_python([[[[[1]]]]]) == "[[[[[...]]]]]"
+
+
+def test_of_a_wide_dict_a_part_is_shown():
+    start = _Start()
+    start.maxdict = 2
+    assert start.repr({1: 2, 3: 4}) == "{1: 2, 3: 4}"
+    assert start.repr({1: 2, 3: 4, 5: 6}) == "{1: 2, 3: 4, ...}"

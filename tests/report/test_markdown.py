@@ -108,6 +108,15 @@ def test_a_rate_shows_its_counts(of, text):
     assert rate(of) == text
 
 
+def test_a_failure_by_hidden_inputs_tells_their_seed():
+    failed = FailedRow("c/f/easy.1", 1, "fail", "f(1) gave 2, expected 3", "ab12")
+    card = msgspec.structs.replace(CARD, failures=(failed, msgspec.structs.replace(failed, seed="`<x>")))
+    assert rendered(Board("now", "", (card,))).splitlines()[-2:] == [
+        "- c/f/easy.1: f(1) gave 2, expected 3 (seed ab12)",
+        "- c/f/easy.1: f(1) gave 2, expected 3 (seed '&lt;x>)",
+    ]
+
+
 def test_hostile_words_cannot_leave_their_cell():
     nasty = "a|b\n# c <script>alert(1)</script> [x](javascript:1) `y` \x1b[31m \u202e *z*"
     card = msgspec.structs.replace(CARD, failures=(FailedRow("c/f/easy.1", 1, "fail", nasty),))

@@ -82,3 +82,9 @@ def test_every_row_that_did_not_pass_has_its_reason():
         (CASES[1].id, "fail", ""),
         (case.id, "error", "no reply in time (1 try)"),
     ]
+
+
+def test_a_row_that_failed_keeps_the_seed_of_its_hidden_inputs():
+    case = CASES[0]
+    marked = Row(made.attempt(case).job, case, made.attempt(case), made.verdict(case, "fail", seed="ab"))
+    assert [one.seed for one in failures([marked])] == ["ab"]

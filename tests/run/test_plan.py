@@ -1,8 +1,11 @@
+import json
+
 import made
+import msgspec
 import pytest
 
 from crucibleforge.run.plan import DEFAULT_TOK_PER_S, Settings, estimate, make
-from crucibleforge.types import Machine, Price, Selection
+from crucibleforge.types import Machine, Price, RunPlan, Selection
 
 CASES = [made.case("math/sum/easy.1"), made.case("math/sum/hard.1")]
 
@@ -38,6 +41,19 @@ def test_whatever_changes_what_is_asked_changes_the_key(other):
 
 def test_another_model_has_another_key():
     assert planned(made.target(model_id="y")).key != planned().key
+
+
+def test_each_plan_has_a_seed_of_its_own_that_is_no_part_of_the_key():
+    one, other = planned(), planned()
+    assert len(one.seed) == 16
+    assert one.seed != other.seed
+    assert (one.key, one.id) == (other.key, other.id)
+
+
+def test_a_plan_from_before_there_were_seeds_has_none():
+    stored = json.loads(msgspec.json.encode(planned()))
+    del stored["seed"]
+    assert msgspec.convert(stored, RunPlan).seed == ""
 
 
 def test_the_revision_is_of_the_whole_suite_not_of_the_part():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from crucibleforge import plugins
+from crucibleforge.config import SandboxEntry
 from crucibleforge.errors import SandboxMissing
 from crucibleforge.programs import Ran
 from crucibleforge.sandbox import SandboxKind, _plugins, describe, open_sandbox
@@ -23,11 +24,11 @@ class Fake:
 
 
 def works(name, *, protects=True):
-    return SandboxKind(name, protects, lambda: Fake(name))
+    return SandboxKind(name, protects, lambda _settings: Fake(name))
 
 
 def fails(name, *, protects=True):
-    def refuse():
+    def refuse(_settings):
         raise SandboxMissing(f"no {name}", hint=f"get {name}")
 
     return SandboxKind(name, protects, refuse)
@@ -64,13 +65,21 @@ def test_without_a_waiver_nothing_runs_unprotected(kinds, message, hint):
 
 
 def test_describing_never_raises():
-    assert describe((works("a"),)) == "a"
-    assert describe((fails("a"), NONE)) == "none: no a"
+    assert describe(kinds=(works("a"),)) == "a"
+    assert describe(kinds=(fails("a"), NONE)) == "none: no a"
 
 
-def test_bubblewrap_comes_first_among_the_plug_ins():
-    assert [kind.name for kind in _plugins()][:1] == ["bwrap"]
-    assert {"bwrap", "none"} <= set(plugins.names("sandbox"))
+def test_each_is_opened_with_what_the_configuration_says():
+    settings = SandboxEntry(container="docker", image="python:3.12-slim")
+    echo = SandboxKind("echo", True, lambda given: Fake(f"{given.container} {given.image}"))
+    assert open_sandbox(settings, kinds=(echo,)).isolation == "docker python:3.12-slim"
+    assert describe(settings, kinds=(echo,)) == "docker python:3.12-slim"
+
+
+def test_bubblewrap_comes_first_then_a_container_then_wasm():
+    assert [kind.name for kind in _plugins() if kind.protects][:3] == ["bwrap", "container", "wasm"]
+    assert [kind.name for kind in _plugins() if not kind.protects] == ["none"]
+    assert {kind.name for kind in _plugins()} == set(plugins.names("sandbox"))
 
 
 def test_the_real_choice_describes_itself(sandbox):

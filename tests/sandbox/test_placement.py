@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -70,6 +71,21 @@ def test_what_is_no_fitting_python_says_why(script, why, tmp_path):
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     assert place(str(path), None) == f"{path}: {why}"
+
+
+def test_the_folder_that_bars_a_user_is_named_with_its_mode():
+    uid = 65534 if os.getuid() == 0 else None
+    with TemporaryDirectory() as folder:
+        barred = Path(folder, "home")
+        (barred / "python").mkdir(parents=True)
+        python = barred / "python" / "python3"
+        python.write_text("#!/bin/sh\nexit 0\n")
+        python.chmod(0o755)
+        Path(folder).chmod(0o755)
+        barred.chmod(0o600)
+        said = place(str(python), uid)
+        barred.chmod(0o700)
+    assert said == f"{python}: uid {uid or os.getuid()} may not enter {barred} (mode 600)"
 
 
 def test_what_may_not_be_run_says_why(tmp_path):

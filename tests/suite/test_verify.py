@@ -1,14 +1,15 @@
 import pytest
 
 from crucibleforge import plugins
-from crucibleforge.programs import Limits, Ran
+from crucibleforge.cli._sandboxed import executor
+from crucibleforge.programs import Ran
 from crucibleforge.suite.expand import suite
 from crucibleforge.suite.verify import orphans, verify
 
 
 def test_one_family_is_checked_against_contract_and_lock(sandbox):
     name = "math/" + next(n for n in plugins.names("families") if n.startswith("math/")).split("/")[1]
-    checked = list(verify([name], lambda program: sandbox.run(program, Limits())))
+    checked = list(verify([name], executor(sandbox)))
     assert [(one.family, one.cases, one.problems) for one in checked] == [
         (name, sum(case.family == name for case in suite()), ())
     ]

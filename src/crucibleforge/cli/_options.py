@@ -20,9 +20,9 @@ results_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout.")
 unsandboxed_option = click.option(
     "--allow-unsandboxed",
-    is_flag=True,
+    count=True,
     envvar="CRUCIBLEFORGE_ALLOW_UNSANDBOXED",
-    help="Run model-written code without a sandbox, as you, with your files.",
+    help="Run model-written code without a sandbox, as you, with your files; twice: beside API keys too.",
 )
 
 
@@ -40,9 +40,9 @@ def _listed(_context: click.Context, _parameter: click.Parameter, values: Sequen
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
-def listed(name: str, text: str, metavar: str) -> Callable[[Verb], Verb]:
+def listed(name: str, text: str, metavar: str, *also: str) -> Callable[[Verb], Verb]:
     """An option that takes a list, comma-separated or given several times."""
-    return click.option(name, multiple=True, callback=_listed, help=text, metavar=metavar)
+    return click.option(name, *also, multiple=True, callback=_listed, help=text, metavar=metavar)
 
 
 def selection_options(verb: Verb) -> Verb:

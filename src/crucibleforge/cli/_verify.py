@@ -1,4 +1,4 @@
-"""Families checked side by side, one process a core; what was found sound is remembered, so that it can go on later."""
+"""`crucibleforge cases verify`: families side by side, one process a core; what was found sound is remembered."""
 
 from __future__ import annotations
 
@@ -13,17 +13,75 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
+import click
 import platformdirs
 
-from crucibleforge.cli._screen import duration, say
+from crucibleforge import plugins
+from crucibleforge.cli._options import json_option, listed, unsandboxed_option, verbose_option
+from crucibleforge.cli._sandboxed import sandbox_here
+from crucibleforge.cli._screen import duration, print_json, say
+from crucibleforge.config import load, locate
+from crucibleforge.errors import UnknownName
 from crucibleforge.families._contract import Examined
 from crucibleforge.sandbox import Sandbox, open_sandbox
 from crucibleforge.sandbox._fair import execute
 from crucibleforge.store.folder import write_atomically
-from crucibleforge.suite.verify import checked, state
+from crucibleforge.suite.verify import checked, orphans, state, summary
 
 _LINES = "import sys; from crucibleforge.suite.verify import lines; sys.stdout.write(lines(sys.argv[1]))"
 _ELSEWHERE_S = 600.0
+
+
+@click.command("verify")
+@listed("--families", "Only these families.", "LIST", "--family")
+@click.option("--changed", "only_changed", is_flag=True, help="Only those not found sound as they are now.")
+@click.option("--full", is_flag=True, help="As many draws as a new family must pass; takes many minutes.")
+@click.option("--jobs", type=click.IntRange(1, 64), help="Processes at once; one a core if not given.", metavar="N")
+@unsandboxed_option
+@json_option
+@verbose_option
+def COMMAND(  # noqa: N802 - the constant that `cases` adds
+    families: tuple[str, ...],
+    only_changed: bool,
+    full: bool,
+    jobs: int | None,
+    allow_unsandboxed: int,
+    as_json: bool,
+) -> int:
+    """Prove on this machine that every case is sound and its marking right.
+
+    Ctrl-C loses nothing: `--changed` goes on with what has not been found sound yet.
+    """
+    meant = meant_families(families)
+    names = changed(meant, full=full) if only_changed else list(meant)
+    with sandbox_here(allow_unsandboxed):
+        pass  # whatever there is to say or to refuse, it is said once and before anything starts
+    way = Way(min(jobs or os.cpu_count() or 1, max(1, len(names))), full, allow_unsandboxed > 0)
+    found = list(verified(names, way)) if names else []
+    if not families:
+        found.append(orphans())
+    if as_json:
+        print_json({"families": found, "summary": summary(found), "unchanged": len(meant) - len(names)})
+    else:
+        for problem in (problem for one in found for problem in one.problems):
+            click.echo(problem)
+        click.echo(summary(found))
+    if len(names) < len(meant):
+        say(f"{len(meant) - len(names)} families were found sound before and have not changed")
+    return 1 if any(one.problems for one in found) else 0
+
+
+def meant_families(families: tuple[str, ...]) -> tuple[str, ...]:
+    """The families that were named, or all.
+
+    Raises:
+        UnknownName: there is no such family.
+    """
+    known = plugins.names("families")
+    for name in families:
+        if name not in known:
+            raise UnknownName("family", name, known, hint="`crucibleforge cases list`")
+    return families or known
 
 
 @dataclass(frozen=True)
@@ -81,7 +139,7 @@ _sandbox: list[Sandbox] = []
 
 
 def _begin(allow_unsandboxed: bool) -> None:
-    _sandbox.append(open_sandbox(allow_unsandboxed=allow_unsandboxed))
+    _sandbox.append(open_sandbox(load(locate(None)).sandbox, allow_unsandboxed=allow_unsandboxed))
 
 
 def _check(name: str, full: bool) -> tuple[Examined, float]:

@@ -43,7 +43,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     fresh: bool
     plan_only: bool
     yes: bool
-    allow_unsandboxed: bool
+    allow_unsandboxed: int
     results_path: Path | None
     config_path: Path | None
     as_json: bool
@@ -146,7 +146,7 @@ def carry(ready: Prepared, want: Wanted) -> Done:
         EndpointDown: no model could be opened.
         Stopped: the user ended it; the message says what is kept and how to go on.
     """
-    with sandboxed(ready.cases, want.allow_unsandboxed) as sandbox:
+    with sandboxed(ready.cases, want.allow_unsandboxed, want.config_path) as sandbox:
         _confirm(ready, want)
         with locked(ready.results):
             plan = _plan(ready, sandbox.isolation if sandbox else "not needed")

@@ -1,4 +1,4 @@
-"""`crucibleforge cases`: list, show, verify, lock."""
+"""`crucibleforge cases`: list, show and lock; the other verbs about questions have a file each."""
 
 from __future__ import annotations
 
@@ -11,29 +11,20 @@ import click
 import msgspec
 
 from crucibleforge import plugins
-from crucibleforge.cli import _export, _stats
-from crucibleforge.cli._options import (
-    json_option,
-    listed,
-    selection_options,
-    unsandboxed_option,
-    verbose_option,
-)
+from crucibleforge.cli import _export, _new, _reference, _stats, _verify
+from crucibleforge.cli._options import json_option, selection_options, verbose_option
 from crucibleforge.cli._screen import print_json, say, table
 from crucibleforge.errors import InputError, UnknownName
-from crucibleforge.programs import Limits
-from crucibleforge.sandbox import open_sandbox
 from crucibleforge.store.folder import write_atomically
-from crucibleforge.suite.expand import revision, suite
+from crucibleforge.suite.expand import family_cases, revision, suite
 from crucibleforge.suite.lock import NAME, differences, rendered, stored
 from crucibleforge.suite.select import select
-from crucibleforge.suite.verify import Checked, orphans, verify
 from crucibleforge.types import Case, Selection
 
 
 @click.group("cases")
 def COMMAND() -> None:  # noqa: N802 - the constant by which the lazy group finds a verb
-    """List, show, verify and lock the questions."""
+    """List, show, prove, make and export the questions."""
 
 
 @COMMAND.command("list")
@@ -79,43 +70,12 @@ def show(case_id: str, as_json: bool) -> int:
     return 0
 
 
-@COMMAND.command("verify")
-@listed("--families", "Only these families.", "LIST")
-@unsandboxed_option
-@json_option
-@verbose_option
-def verify_cases(families: tuple[str, ...], allow_unsandboxed: bool, as_json: bool) -> int:
-    """Prove on this machine that every case is sound and its marking right."""
-    known = plugins.names("families")
-    for name in families:
-        if name not in known:
-            raise UnknownName("family", name, known, hint="`crucibleforge cases list`")
-    sandbox = open_sandbox(allow_unsandboxed=allow_unsandboxed)
-    checked = []
-    try:
-        for one in verify(families or known, lambda program: sandbox.run(program, Limits())):
-            checked.append(one)
-            say(f"[{len(checked)}/{len(families or known)}] {one.family}: {'ok' if not one.problems else 'PROBLEMS'}")
-    finally:
-        sandbox.close()
-    if not families:
-        checked += [Checked("lock", 0, (line,)) for line in orphans()]
-    problems = [problem for one in checked for problem in one.problems]
-    if as_json:
-        print_json({"families": checked, "problems": len(problems)})
-    else:
-        for problem in problems:
-            click.echo(problem)
-        click.echo(f"{sum(one.cases for one in checked)} cases checked, {len(problems)} problems")
-    return 1 if problems else 0
-
-
 @COMMAND.command("lock")
 @click.option("--check", is_flag=True, help="Only compare; exit 1 when the lock is not up to date.")
 @verbose_option
 def lock(check: bool) -> int:
     """Write suites/core.lock from the families, showing what changes."""
-    fresh = rendered(suite())
+    fresh = rendered(tuple(case for name in plugins.names("families") for case in family_cases(name)))
     changes = differences(stored(), fresh)
     for line in changes:
         click.echo(line)
@@ -147,5 +107,5 @@ def _line(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-COMMAND.add_command(_export.COMMAND)
-COMMAND.add_command(_stats.COMMAND)
+for verb in (_verify.COMMAND, _reference.COMMAND, _export.COMMAND, _stats.COMMAND, _new.COMMAND):
+    COMMAND.add_command(verb)

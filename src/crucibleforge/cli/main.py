@@ -14,11 +14,11 @@ from crucibleforge.errors import CrucibleError, UnknownName, boundary
 _VERBS = {
     "all": "Run, grade and report in one go.",
     "run": "Ask models and mark their replies; a run that was stopped goes on.",
-    "grade": "Mark stored replies again, without any model.",
+    "grade": "Mark stored replies again, or one program by hand.",
     "recover": "Ask again for answers that were lost to reasoning.",
     "report": "Build the board from all runs.",
     "status": "Show suite, sandbox, providers and models.",
-    "cases": "List, show, verify and lock the questions.",
+    "cases": "List, show, verify, solve and lock the questions.",
     "models": "Discover what a server offers; add a model.",
     "config": "Show which configuration is used, or write a starter.",
 }

@@ -44,7 +44,7 @@ def COMMAND(  # noqa: N802, PLR0913 - the constant by which the lazy group finds
     runs: tuple[Path, ...],
     models: tuple[str, ...],
     max_cost: float | None,
-    allow_unsandboxed: bool,
+    allow_unsandboxed: int,
     results_path: Path | None,
     config_path: Path | None,
     as_json: bool,
@@ -64,7 +64,10 @@ def COMMAND(  # noqa: N802, PLR0913 - the constant by which the lazy group finds
     done = []
     for run, rows in found:
         say(f"{run.folder}: {len(rows)} rows were lost to reasoning")
-        with sandboxed(run.cases.values(), allow_unsandboxed) as sandbox, locked(run.folder.parent.parent):
+        with (
+            sandboxed(run.cases.values(), allow_unsandboxed, config_path) as sandbox,
+            locked(run.folder.parent.parent),
+        ):
             done.append(perform(run, sandbox, _ready(rows), Budget(max_cost_usd=max_cost), owed))
     if as_json:
         print_json(done)

@@ -68,7 +68,7 @@ def COMMAND(results_path: Path | None, config_path: Path | None, as_json: bool) 
         revision=revision(suite()),
         config=str(path) if path else "",
         results=str(results_folder(results_path, path)),
-        sandbox=describe(),
+        sandbox=describe(config.sandbox),
         providers=asyncio.run(_providers(config)),
         models=_models(config),
         cases=dict(Counter(case.category for case in suite())),

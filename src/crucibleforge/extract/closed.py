@@ -50,8 +50,10 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 
 
-def letter(text: str, options: Mapping[str, str]) -> str | Unread:
+def letter(text: str, options: Mapping[str, str]) -> str | tuple[str, ...] | Unread:
     """The letter of the one option that an answer names, by its letter or by just its text.
+
+    A tuple where a letter stands with the text of another.
 
     Args:
         text: An answer, cleaned.
@@ -67,13 +69,18 @@ def letter(text: str, options: Mapping[str, str]) -> str | Unread:
         return Unread("the answer is no option")
     rest = text[found.end() :]
     words = folded(rest.lstrip(")].:*`-\u2013\u2014 \t"))
-    if not words or words == said.get(name):
-        return name
+    if others := [other for other, option in said.items() if other != name and words.startswith(option)]:
+        return name, *others
+    return name if _leaves(rest, words, said.get(name, ""), options) else Unread("the answer is not one option")
+
+
+def _leaves(rest: str, words: str, option: str, options: Mapping[str, str]) -> bool:
+    """True when what stands behind a letter, as it is and as bare words, leaves the choice as it was."""
+    if not words or words == option or (option and words.startswith(f"{option} ")):
+        return True
     is_apart = rest[0] in ")].:,*`" or rest.lstrip()[:1] in "(-\u2013\u2014:"
-    hedges = _JOINS.match(rest) or _OTHER_LETTER.search(rest) or _NEGATION.match(words)
-    if not is_apart or hedges or words in said.values() or words.upper() in options:
-        return Unread("the answer is not one option")
-    return name
+    is_hedged = _JOINS.match(rest) or _OTHER_LETTER.search(rest) or _NEGATION.match(words)
+    return is_apart and not is_hedged and words.upper() not in options
 
 
 def one_of(text: str, names: Iterable[str], *, case_sensitive: bool = False) -> str | tuple[str, ...] | Unread:

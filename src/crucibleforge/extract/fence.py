@@ -26,13 +26,13 @@ class Fence:
 
 def fences(text: str) -> tuple[Fence, ...]:
     """The last `MAX_FENCES` blocks, in order; the text's end closes one that is left open."""
-    found: list[Fence] = []
+    found: list[tuple[str, str, bool]] = []
     opener: re.Match[str] | None = None
     body: list[str] = []
     for line in unified(text).removesuffix("\n").split("\n"):
         if opener is not None:
             if _closes(line, opener):
-                found.append(Fence(_tag(opener), "".join(body), closed=True))
+                found.append((_tag(opener), "".join(body), True))
                 opener = None
             else:
                 body.append(_outdented(line, len(opener[1])) + "\n")
@@ -40,8 +40,8 @@ def fences(text: str) -> tuple[Fence, ...]:
             body = []
             del found[:-MAX_FENCES]
     if opener is not None:
-        found.append(Fence(_tag(opener), "".join(body), closed=False))
-    return tuple(found[-MAX_FENCES:])
+        found.append((_tag(opener), "".join(body), False))
+    return tuple(Fence(tag, code, closed) for tag, code, closed in found[-MAX_FENCES:])
 
 
 def unified(text: str) -> str:

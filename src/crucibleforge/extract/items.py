@@ -40,7 +40,7 @@ def numbers(text: str, *, units: Sequence[str] = ()) -> tuple[Fraction, ...] | U
         return Unread("the list is left open")
     if len(body) > MAX_ANSWER:
         return Unread("the list is too long")
-    body = re.sub(r"\s*\band\s*\Z", "", _NUMBERING.sub("\n", body).strip())
+    body = _without_numbering(body)
     parts = [part for part in _STRONG.split(body) if part.strip()]
     is_spaced = len(parts) > 1
     pieces = [piece for part in parts for piece in _pieces(part, is_spaced=is_spaced)]
@@ -51,10 +51,20 @@ def numbers(text: str, *, units: Sequence[str] = ()) -> tuple[Fraction, ...] | U
     return read if read and len(read) == len(values) else Unread("the answer is no list of numbers")
 
 
+def _without_numbering(text: str) -> str:
+    """The lines without `1.` or a bullet; on a line alone a dash is a sign, and `1.` may be a number."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) == 1 or not all(map(_NUMBERING.match, lines)):
+        return text
+    return "\n".join(_NUMBERING.sub("", line, count=1) for line in lines)
+
+
 def names_in(text: str, names: Sequence[str]) -> tuple[str, ...] | Unread:
     """The names of a list, in order, each as it stands in `names`; nothing but separators may stand between them."""
     if len(text) > MAX_ANSWER:
         return Unread("the list is too long")
+    if "..." in text or "\u2026" in text:
+        return Unread("the list is left open")
     by_folded = {folded(name): name for name in names}
     body = " ".join(_NUMBERING.sub("\n", text.casefold()).split())
     pattern = any_of(tuple(by_folded))

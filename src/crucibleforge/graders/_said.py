@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 from crucibleforge.chat import Reply
@@ -13,6 +14,9 @@ from crucibleforge.graders._shown import shortened
 from crucibleforge.types import Element, Finding
 
 Value = TypeVar("Value")
+
+MAX_TEXT = 1_000_000
+"""Characters of a reply; no budget of tokens lets one be as long, and reading it would take its time."""
 
 _TURN_ENDS = (
     *("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|endoftext|>", "<|end|>", "<|return|>"),
@@ -29,8 +33,16 @@ _TURN_ENDS = (
 
 
 def text_of(reply: Reply) -> str:
-    """What the reply says, without leaked reasoning or end marks; its own reasoning field is never graded."""
-    text = visible(reply.text)
+    """What the reply says, without leaked reasoning or end marks; its own reasoning field is never graded.
+
+    Empty for a reply over `MAX_TEXT`.
+    """
+    return _spoken(reply.text) if len(reply.text) <= MAX_TEXT else ""
+
+
+@lru_cache(maxsize=4)
+def _spoken(raw: str) -> str:
+    text = visible(raw)
     end = _end(text, len(text))
     if not text.endswith(_TURN_ENDS, 0, end):
         return text
@@ -53,6 +65,8 @@ def is_cut(reply: Reply) -> bool:
 
 def nothing_said(reply: Reply) -> Finding | None:
     """The finding about a reply without visible text; None if it has some."""
+    if len(reply.text) > MAX_TEXT:
+        return Finding("fail", 0.0, unparsed(Unread(f"the reply is longer than {MAX_TEXT:,} characters")))
     if text_of(reply).strip():
         return None
     return Finding("unanswered", 0.0, "nothing but reasoning in reply" if reply.text.strip() else "empty reply")

@@ -245,7 +245,5 @@ _KINDS: dict[str, Callable[[Reply, Any, Settings], Finding]] = {
     "json": _json,
 }
 
-SETTINGS = frozenset(
-    {"case_sensitive", "choices", "kind", "options", "also", "ordered", "unknown", "units", "schema"}
-)
+SETTINGS = frozenset({"case_sensitive", "choices", "kind", "options", "also", "ordered", "unknown", "units", "schema"})
 GRADER = ByReading("exact", 2, find, SETTINGS)

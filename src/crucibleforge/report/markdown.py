@@ -143,8 +143,8 @@ def _failures(card: Scorecard) -> str:
 
 
 def _reason(failed: FailedRow) -> str:
-    """The grader's words; with the outcome before them where they do not tell it."""
-    why = _cell(failed.why) or "no reason given"
+    """The grader's words; with the outcome before them where they do not tell it, and the seed of hidden inputs."""
+    why = (_cell(failed.why) or "no reason given") + (f" (seed {_cell(failed.seed)})" if failed.seed else "")
     return why if failed.outcome in {"fail", "truncated"} else f"{failed.outcome}: {why}"
 
 

@@ -66,12 +66,13 @@ class CategoryScore(Struct, frozen=True):
 
 
 class FailedRow(Struct, frozen=True):
-    """A row that did not pass, and why."""
+    """A row that did not pass, and why; `seed` gives its hidden inputs again, "" if there were none."""
 
     case_id: str
     repeat: int
     outcome: str
     why: str
+    seed: str = ""
 
 
 class Overall(Struct, frozen=True):
@@ -210,7 +211,7 @@ def failures(rows: Iterable[Row]) -> Iterable[FailedRow]:
     """Every row that did not pass, with its reason."""
     for row in rows:
         if row.verdict is not None and row.verdict.outcome != "pass":
-            yield FailedRow(row.job.case_id, row.job.repeat, row.verdict.outcome, row.verdict.why)
+            yield FailedRow(row.job.case_id, row.job.repeat, row.verdict.outcome, row.verdict.why, row.verdict.seed)
         elif row.verdict is None and row.attempt and row.attempt.failure:
             failure = row.attempt.failure
             tries = "1 try" if failure.tries == 1 else f"{failure.tries} tries"

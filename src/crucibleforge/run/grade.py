@@ -8,12 +8,17 @@ import msgspec
 
 from crucibleforge.graders._mark import mark
 from crucibleforge.programs import Program, Ran
-from crucibleforge.types import Attempt, Case, Row, Verdict
+from crucibleforge.suite.hidden import with_hidden
+from crucibleforge.types import Attempt, Case, Row, RunPlan, Verdict
 
 
-def verdict(case: Case, attempt: Attempt, run: Callable[[Program], Ran]) -> Verdict:
-    """The verdict on an attempt that has its replies. The same attempt always gets the same one."""
-    finding, grader, isolation = mark(case, attempt.replies, run)
+def verdict(case: Case, attempt: Attempt, run: Callable[[Program], Ran], plan: RunPlan) -> Verdict:
+    """The verdict on an attempt that has its replies. The same attempt always gets the same one.
+
+    All targets and repeats of a plan get the same hidden inputs, which are drawn from its seed.
+    """
+    whole = with_hidden(case, plan.seed, plan.form)
+    finding, grader, isolation = mark(whole, attempt.replies, run)
     return Verdict(
         job=attempt.job,
         case_hash=attempt.case_hash,
@@ -23,6 +28,7 @@ def verdict(case: Case, attempt: Attempt, run: Callable[[Program], Ran]) -> Verd
         elements=finding.elements,
         grader=grader,
         isolation=isolation,
+        seed=plan.seed if isolation and whole is not case else "",
     )
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from crucibleforge.run.order import PREFILL_FACTOR, prompt_tokens
 from crucibleforge.store.folder import run_id
 from crucibleforge.suite.expand import revision
+from crucibleforge.suite.hidden import new_seed
 from crucibleforge.types import Case, Machine, RunPlan, Selection, Target
 
 FORMAT = 1
@@ -21,7 +22,7 @@ DEFAULT_TOK_PER_S = 30.0
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """How a run is done, beyond what is asked of whom."""
+    """How a run is done, beyond what is asked of whom. Each has a seed of its own, which is no part of the key."""
 
     suite: tuple[Case, ...]
     selection: Selection
@@ -30,6 +31,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     isolation: str
     machine: Machine
     created: str
+    seed: str = msgspec.field(default_factory=new_seed)
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
@@ -64,6 +66,7 @@ def make(targets: Sequence[Target], cases: Sequence[Case], settings: Settings) -
         isolation=settings.isolation,
         version=version("crucibleforge"),
         machine=settings.machine,
+        seed=settings.seed,
     )
 
 

@@ -181,7 +181,7 @@ class _Marking:
         made: list[Verdict] = []
         while self._waiting and (not made or monotonic() < until):
             case, attempt = self._waiting.popleft()
-            made.append(verdict(case, attempt, self._bench.execute))
+            made.append(verdict(case, attempt, self._bench.execute, self._bench.run.plan))
         return made
 
 

@@ -16,7 +16,9 @@ TAG = "  #:"
 def kept(text: str, features: Collection[str]) -> str:
     """The lines that belong to the features, without their tags."""
     lines = [line.partition(TAG) for line in text.splitlines()]
-    return "".join(f"{line}\n" for line, _, tag in lines if not tag or all(_holds(one, features) for one in tag.split("+")))
+    return "".join(
+        f"{line}\n" for line, _, tag in lines if not tag or all(_holds(one, features) for one in tag.split("+"))
+    )
 
 
 def _holds(condition: str, features: Collection[str]) -> bool:

@@ -311,7 +311,9 @@ def ask(task: Task) -> Draft:
             "orders that rest at this price, 0 for none.",
         ]
     if "amend" in has:
-        lines.append("- `amend(number, price, amount)` changes a resting order and returns a list of trades; see below.")
+        lines.append(
+            "- `amend(number, price, amount)` changes a resting order and returns a list of trades; see below."
+        )
     lines += ["", *_rules_in_words(rule), "", *_bounds_in_words(rule), "", *_example_in_words(task)]
     lines += ["", "Use the standard library only; helpers are fine. Reply with the code in one Python code block."]
     settings = {"entry": rule.desk, "form": "class", "reference": _reference(rule)}

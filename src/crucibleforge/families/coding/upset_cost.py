@@ -85,7 +85,9 @@ def generate(params: Params, draw: Draw) -> Task:
         modulus=draw.between(10**8, 10**9),
     )
     example = draw.until(lambda: _telling(rule, _arguments(rule, draw, 7, 3)))
-    return Task(rule, example, (*_edges(rule, draw), *(_arguments(rule, draw, size, size // 3) for size in (9, 14, 24))))
+    return Task(
+        rule, example, (*_edges(rule, draw), *(_arguments(rule, draw, size, size // 3) for size in (9, 14, 24)))
+    )
 
 
 def _arguments(rule: Rule, draw: Draw, size: int, reach: int) -> tuple[Any, ...]:
@@ -154,7 +156,10 @@ def solve(task: Task) -> list[dict[str, Any]]:
 
 def verify(task: Task) -> list[dict[str, Any]]:
     """Look at all pairs."""
-    return [{"args": list(arguments), "returns": _by_pairs(task.rule, _named(task.rule, arguments))} for arguments in task.tests]
+    return [
+        {"args": list(arguments), "returns": _by_pairs(task.rule, _named(task.rule, arguments))}
+        for arguments in task.tests
+    ]
 
 
 def _by_pairs(rule: Rule, given: dict[str, Any]) -> int:
@@ -229,7 +234,8 @@ def _rule_in_words(rule: Rule) -> list[str]:
     apart = " and `teams[i] != teams[j]`" if "teams" in rule.features else ""
     lines = [
         f"An upset is a pair of positions `i < j` with `values[i] - values[j] >= {rule.margin}`{within}{apart}. "
-        "Its drop is `values[i] - values[j]`" + (f", or {rule.most} if that is less." if "most" in rule.features else ".")
+        "Its drop is `values[i] - values[j]`"
+        + (f", or {rule.most} if that is less." if "most" in rule.features else ".")
     ]
     lines.append(f"An upset {_CHARGED[rule.charge]}.")
     if "tie" in rule.features:

@@ -1,0 +1,90 @@
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from crucibleforge import plugins
+from crucibleforge.families._build import draft
+from crucibleforge.families._kit import Draw
+from crucibleforge.suite.expand import suite
+from crucibleforge.suite.hidden import new_seed, with_hidden
+
+CODE = [case for case in suite() if case.needs.sandbox]
+ONE = CODE[0]
+ids = {"ids": lambda case: case.id}
+
+
+def added(case, seed):
+    return with_hidden(case, seed).expected[len(case.expected) :]
+
+
+@pytest.mark.parametrize("case", CODE, **ids)
+def test_hidden_inputs_follow_the_canonical_ones_and_change_nothing_else(case):
+    whole = with_hidden(case, "ab")
+    assert whole.expected[: len(case.expected)] == case.expected
+    assert msgspec.structs.replace(whole, expected=case.expected) == case
+
+
+@pytest.mark.parametrize("case", CODE, **ids)
+def test_at_least_three_of_ten_inputs_are_hidden(case):
+    assert len(added(case, "ab")) >= 0.3 * len(with_hidden(case, "ab").expected)
+
+
+@pytest.mark.parametrize("case", CODE, **ids)
+def test_hidden_inputs_are_of_their_seed(case):
+    assert added(case, "ab") == added(case, "ab")
+    assert added(case, "ab") != added(case, "ac")
+
+
+@pytest.mark.parametrize("case", CODE, **ids)
+def test_hidden_values_are_those_of_the_familys_second_derivation(case):
+    family = plugins.find("families", case.family)
+    made = draft(family, case.level, int(case.id[-1]))
+    fresh = added(case, "ab")
+    assert family.rederive(replace(made, expected=fresh)) == fresh
+
+
+@pytest.mark.parametrize("case", CODE, **ids)
+def test_our_own_program_is_never_sent(case):
+    assert case.grading.settings["reference"]
+    sent = " ".join(message.content for message in case.dialogue.messages)
+    lines = case.grading.settings["reference"].splitlines()
+    assert not [line for line in lines if len(line.strip()) > 30 and line.strip() in sent]
+
+
+def test_hidden_inputs_come_from_seed_and_id_alone():
+    family = plugins.find("families", ONE.family)
+    made = draft(family, ONE.level, int(ONE.id[-1]))
+    assert added(ONE, "ab") == family.hidden(made, Draw("hidden", "ab", ONE.id))
+
+
+def test_two_cases_of_a_run_have_inputs_of_their_own():
+    first, second = (added(case, "ab") for case in CODE[:2])
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        next(case for case in suite() if not case.needs.sandbox),
+        msgspec.structs.replace(ONE, hash="another question"),
+        msgspec.structs.replace(ONE, id="coding/of-another-version/easy.1"),
+        msgspec.structs.replace(ONE, id=f"{ONE.family}/easy.0"),
+        msgspec.structs.replace(ONE, id=f"{ONE.family}/easy.{'1' * 5000}"),
+        msgspec.structs.replace(ONE, id=f"{ONE.family}/expert.1"),
+        msgspec.structs.replace(ONE, id="no id at all"),
+    ],
+    ids=["read", "hash", "family", "index", "long index", "level", "form"],
+)
+def test_a_case_that_the_family_does_not_ask_stays_as_it_is(case):
+    assert with_hidden(case, "ab") is case
+
+
+def test_without_a_seed_there_is_nothing_hidden():
+    assert with_hidden(ONE, "") is ONE
+
+
+def test_a_seed_is_never_the_same():
+    seeds = {new_seed() for _ in range(100)}
+    assert len(seeds) == 100
+    assert all(len(bytes.fromhex(seed)) == 8 for seed in seeds)
