@@ -100,7 +100,7 @@ def test_what_the_file_lacks_is_left_unasked_and_told():
     run, unfinished = carried(written(*answered(*CASES[:2])))
     assert outcomes(run) == ["pass"] * 2 + [None] * 4
     assert [row.attempt for row in run.rows()[2:]] == [None] * 4
-    assert unfinished == {"elsewhere-1": "Elsewhere 1.jsonl holds 2 of 6 answers"}
+    assert unfinished == {"elsewhere-1": "Elsewhere 1.jsonl holds 2 of the 6 answers that are owed"}
 
 
 def test_answers_of_another_suite_are_missing_and_told_in_one_line():
@@ -108,14 +108,14 @@ def test_answers_of_another_suite_are_missing_and_told_in_one_line():
     run, unfinished = carried(written(*answered(*CASES[:3]), *other))
     assert outcomes(run) == ["pass"] * 3 + [None] * 3
     assert unfinished == {
-        "elsewhere-1": "Elsewhere 1.jsonl holds 3 of 6 answers "
-        "(2 are to a question of another suite, their hash is another one)"
+        "elsewhere-1": "Elsewhere 1.jsonl holds 3 of the 6 answers that are owed "
+        "(2 with the hash of another suite)"
     }
 
 
 def test_a_file_of_which_nothing_fits_leaves_no_trace_in_the_log():
     run, unfinished = carried(written())
-    assert (run.events()[0], unfinished) == ([], {"elsewhere-1": "Elsewhere 1.jsonl holds 0 of 6 answers"})
+    assert (run.events()[0], unfinished) == ([], {"elsewhere-1": "Elsewhere 1.jsonl holds 0 of the 6 answers that are owed"})
 
 
 def test_the_board_shows_a_part_as_a_part_and_no_speed():
@@ -160,7 +160,7 @@ def test_repeats_are_the_lines_of_one_id_in_turn():
     lines = [*answered(CASES[0]), *answered(CASES[0], text="ANSWER: 1"), *answered(CASES[0])]
     run, unfinished = carried(written(*lines), CASES[:1], repeats=4)
     assert outcomes(run) == ["pass", "fail", "pass", None]
-    assert unfinished == {"elsewhere-1": "Elsewhere 1.jsonl holds 3 of 4 answers"}
+    assert unfinished == {"elsewhere-1": "Elsewhere 1.jsonl holds 3 of the 4 answers that are owed"}
 
 
 def test_every_round_gets_its_reply():
@@ -172,7 +172,7 @@ def test_every_round_gets_its_reply():
 def test_a_dialogue_without_its_last_round_is_left_unasked():
     run, unfinished = carried(written({"id": TWO_ROUNDS.id, "text": "ANSWER: 1"}), [TWO_ROUNDS])
     assert outcomes(run) == [None]
-    assert unfinished == {"elsewhere-1": "Elsewhere 1.jsonl holds 0 of 1 answers (1 lack a later round)"}
+    assert unfinished == {"elsewhere-1": "Elsewhere 1.jsonl holds 0 of the 1 answers that are owed (1 without the last round)"}
 
 
 def test_a_reply_that_was_lost_to_reasoning_is_not_asked_for_again():

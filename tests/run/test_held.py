@@ -32,7 +32,7 @@ def test_what_is_lacking_is_counted_by_its_reason():
     rows = [*ROWS, Row(Job("m", CALLS.id, 1), CALLS)]
     assert parted(Shelf(held, {ROWS[3].case.id}), rows) == (
         [ROWS[1]],
-        "a.jsonl holds 1 of 5 answers (1 are to a question of another suite, their hash is another one; 1 lack a later round)",
+        "a.jsonl holds 1 of the 5 answers that are owed (1 with the hash of another suite, 1 without the last round)",
     )
 
 

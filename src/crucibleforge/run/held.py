@@ -27,10 +27,10 @@ def parted(shelf: Shelved, owed: Sequence[Row]) -> tuple[list[Row], str]:
             short += 1
     if len(held) == len(owed):
         return held, ""
-    why = [f"{foreign} are to a question of another suite, their hash is another one"] if foreign else []
-    why += [f"{short} lack a later round"] if short else []
-    said = f"{shelf.served.server} holds {len(held)} of {len(owed)} answers"
-    return held, said + (f" ({'; '.join(why)})" if why else "")
+    why = [f"{foreign} with the hash of another suite"] if foreign else []
+    why += [f"{short} without the last round"] if short else []
+    said = f"{shelf.served.server} holds {len(held)} of the {len(owed)} answers that are owed"
+    return held, said + (f" ({', '.join(why)})" if why else "")
 
 
 def _is_whole(row: Row, found: tuple[Reply | Failure, ...]) -> bool:

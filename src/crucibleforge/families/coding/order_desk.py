@@ -84,18 +84,22 @@ def generate(params: Params, draw: Draw) -> Task:
     buy, sell = draw.pick(_WORDS)
     desk = draw.pick(_FIRST) + draw.pick(_LAST)
     rule = Rule(params, desk, buy, sell, draw.pick(("resting", "incoming", "both")))
-    length = 5 + len(params.features)
-    example = draw.until(lambda: _telling(rule, _day(rule, draw, length, draw.between(60, 90))))
-    days = [_day(rule, draw, size, draw.between(5, 900)) for size in (25, 40, 40, 60)]
+    each = sorted({*_kinds(rule)})
+    kinds = [*each, *[buy, sell] * 2]
+    example = draw.until(lambda: _telling(rule, _day(rule, draw, draw.shuffled(kinds), draw.between(60, 90))))
+    days = [_random_day(rule, draw, size) for size in (25, 40, 40, 60)]
     return Task(rule, example, (*_edges(rule, draw), *days))
 
 
-def _day(rule: Rule, draw: Draw, size: int, price: int) -> Day:
+def _random_day(rule: Rule, draw: Draw, size: int) -> Day:
+    return _day(rule, draw, [draw.pick(_kinds(rule)) for _ in range(size)], draw.between(5, 900))
+
+
+def _day(rule: Rule, draw: Draw, kinds: list[str], price: int) -> Day:
     """Operations around a price, on orders that were there."""
     log: list[Operation] = []
     orders = 0
-    for _ in range(size):
-        kind = draw.pick(_kinds(rule))
+    for kind in kinds:
         number = draw.between(1, orders + 1)
         near = price + draw.between(-2, 2)
         if kind in (rule.buy, rule.sell):
@@ -152,13 +156,11 @@ def _edges(rule: Rule, draw: Draw) -> list[Day]:
 
 
 def _telling(rule: Rule, day: Day) -> Day | None:
-    """The day, if somebody trades with more than one order, and every kind of operation is there and does something."""
+    """The day, if an order trades with several, others trade too, and no cancellation misses."""
     results = _run(rule, day)
     trades = [made for made in results if isinstance(made, list) and made and isinstance(made[0], list)]
-    kinds = {operation[0] for operation in day.log}
     idle = [one for one, made in zip(day.log, results, strict=True) if one[0] in ("cancel", "depth") and not made]
-    is_full = all(kind in kinds for kind in _kinds(rule)) and len(trades) > 1 and any(len(made) > 1 for made in trades)
-    return day if is_full and not idle else None
+    return day if len(trades) > 1 and any(len(made) > 1 for made in trades) and not idle else None
 
 
 def _run(rule: Rule, day: Day) -> list[Any]:
@@ -398,3 +400,142 @@ def _filled(rule: Rule, text: str) -> str:
     for name, part in fixed.items():
         source = source.replace(f"<{name}>", part)
     return source
+
+
+def right(item: Item) -> Dialogues:
+    """Our own solution; where time is no matter also the one that looks at all orders."""
+    rule = item.instance.rule
+    return programs(_reference(rule)) + (() if rule.params.is_large else fenced(_scanning(rule)))
+
+
+def near_misses(item: Item) -> Dialogues:
+    """The wrong order first, the wrong price, bounds that are strict, rests that are lost, rules that are left out."""
+    rule = item.instance.rule
+    source = _reference(rule)
+    trade = "trades.append([head.number, head.price, amount])"
+    wrong = [
+        ("(key, order.turn, order.number)", "(key, -order.turn, order.number)"),
+        (trade, trade.replace("head.price", "order.price")),
+        (trade, trade.replace("head.number", "order.number")),
+        (trade, "trades.append((amount, head.price))"),
+        ("head.price > order.price if", "head.price >= order.price if"),
+        ("else head.price < order.price", "else head.price <= order.price"),
+        ("key = -order.price if", "key = order.price if"),
+        ("        if order.left > 0:\n            self._rest", "        if not trades:\n            self._rest"),
+        ("            self._reduce(head, amount)\n        if", "            self._reduce(head, amount)\n            break\n        if"),
+        ("self.count = 0", "self.count = -1"),
+    ]
+    if "cancel" in rule.features:
+        wrong += [("return order.left", "return True"), ("if head else 0", "if head else None")]
+    if "amend" in rule.features:
+        wrong += [
+            ("if price == order.price and amount <= order.left:", "if price == order.price:"),
+            ("if price == order.price and amount <= order.left:", "if False:"),
+            ("            if head.owner == order.owner:", "            if False:"),
+        ]
+    if "iceberg" in rule.features:
+        wrong.append(("        self.turn += 1\n        order.turn = self.turn\n", _ONE_TURN))
+    if "life" in rule.features:
+        wrong += [("<= self.clock:", "< self.clock:"), ("order.since == since", "True")]
+    return fenced(*(_first_turned(source, swap) for swap in wrong))
+
+
+_ONE_TURN = "        self.turn += 1\n        order.turn = order.turn or self.turn\n"
+"""The next shown part keeps the place of the one before."""
+
+
+def _first_turned(source: str, swap: tuple[str, str]) -> str:
+    """The changed source; its heap's entries stay the ones that it looks for."""
+    wrong = changed(source, swap)
+    return wrong.replace("order.turn == turn", "order.turn == -turn") if "-order.turn" in swap[1] else wrong
+
+
+def shortcuts(item: Item) -> Dialogues:
+    """Methods that always return the same."""
+    rule = item.instance.rule
+    sources = []
+    for value in ("[]", "0"):
+        methods = (rule.buy, rule.sell, "cancel", "best", "depth", "amend")
+        bodies = (f"    def {name}(self, *given):\n        return {value}\n" for name in methods)
+        sources.append(f"class {rule.desk}:\n    def __init__(self, *given):\n        pass\n\n" + "\n".join(bodies))
+    return fenced(*sources)
+
+
+def hidden(task: Task, draw: Draw) -> list[dict[str, Any]]:
+    """Short days, and where time matters long ones: many prices, and few with long queues."""
+    rule = task.rule
+    days = [(0, _random_day(rule, draw, draw.between(20, 70))) for _ in range(10)]
+    if rule.params.is_large:
+        for size in (rule.params.longest // 4, rule.params.longest):
+            days += [(size, _long_day(rule, draw, size, width)) for width in (_PRICE // 2 - 1, 20)]
+    desk = loaded(_reference(rule), rule.desk)
+    return [
+        {"args": _called(day), "returns": operated(desk(*day.made_with), day.log)} | ({"size": size} if size else {})
+        for size, day in days
+    ]
+
+
+def _long_day(rule: Rule, draw: Draw, size: int, width: int) -> Day:
+    """Most orders rest, on both sides of the middle price; now and then one reaches across it."""
+    log: list[Operation] = []
+    orders = 0
+    while len(log) < size:
+        dice = draw.below(20)
+        if dice < 14:
+            orders += 1
+            kind, away = draw.pick(((rule.buy, -1), (rule.sell, 1)))
+            reach = draw.between(1, width) if dice else -width // 50
+            log.append(_order(rule, draw, kind, _PRICE // 2 + away * reach, owner=draw.between(1, 1000)))
+        elif dice < 17 or "amend" not in rule.features:
+            log.append(("cancel", draw.between(1, orders + 1)))
+        elif dice < 18:
+            log.append(("amend", draw.between(1, orders + 1), _PRICE // 2 + draw.between(-width, width), 5))
+        else:
+            log.append(draw.pick((("best",), ("depth", _PRICE // 2 + draw.between(1, width)))))
+    return _on(rule, size // 2, log)
+
+
+def slow(item: Item) -> tuple[str, ...]:
+    """A list that is sorted again for each order, and a look at all orders for each."""
+    rule = item.instance.rule
+    if not rule.params.is_large:
+        return ()
+    return changed(_reference(rule), ("from heapq import heappop, heappush\n", texts.SORTED_AGAIN)), _scanning(rule)
+
+
+def _scanning(rule: Rule) -> str:
+    head, _, rest = texts.REFERENCE.partition("    def _head")
+    tail = rest.partition("    def _tick")[2]
+    return _filled(rule, f"{head}{texts.SCANNED}    def _tick{tail}")
+
+
+def effort(task: Task) -> float:
+    """Rules to keep at once; time counts as three."""
+    return 2 + len(task.rule.params.features) + 3 * task.rule.params.is_large
+
+
+FAMILY = Family(
+    name="coding/order-desk",
+    rungs={
+        "L1": Params((), 200),
+        "L2": Params(("cancel",), 500),
+        "L3": Params(("cancel", "owner", "amend"), 40_000, is_large=True),
+        "L4": Params(("cancel", "owner", "amend", "iceberg"), 40_000, is_large=True),
+        "L5": Params(("cancel", "owner", "amend", "iceberg", "life"), 40_000, is_large=True),
+    },
+    generate=generate,
+    solve=solve,
+    verify=verify,
+    ask=ask,
+    grading=Grading("program", {}),
+    right=right,
+    near_misses=near_misses,
+    shortcuts=shortcuts,
+    effort=effort,
+    max_tokens={"L1": 1536, "L2": 2048, "L3": 4096, "L4": 4096, "L5": 5120},
+    prompt_tokens={"L1": 600, "L2": 800, "L3": 1300, "L4": 1600, "L5": 1900},
+    fingerprint=lambda task: [task.rule, task.example],
+    hidden=hidden,
+    slow=slow,
+    cost=5,
+)

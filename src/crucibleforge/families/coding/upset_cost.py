@@ -80,7 +80,7 @@ def generate(params: Params, draw: Draw) -> Task:
         entry=f"{draw.pick(_FIRST)}_{draw.pick(_LAST)}",
         charge=draw.pick(params.charges),
         margin=draw.between(2, params.span // 10),
-        most=draw.between(params.span // 3, params.span),
+        most=draw.between(params.span // 8, params.span // 3),
         tie=draw.between(2, 9),
         modulus=draw.between(10**8, 10**9),
     )
@@ -353,7 +353,7 @@ def hidden(task: Task, draw: Draw) -> list[dict[str, Any]]:
     if rule.params.is_large:
         for size in (rule.params.longest // 4, rule.params.longest):
             values = [draw.between(-rule.params.span, rule.params.span) for _ in range(size)]
-            inputs.append((size, _with(rule, draw, values, size // 2)))
+            inputs.append((size, _with(rule, draw, values, size - size // 8)))
     function = loaded(_reference(rule), rule.entry)
     return [
         {"args": list(arguments), "returns": function(*arguments)} | ({"size": size} if size else {})
