@@ -71,6 +71,7 @@ def _gathered(label: str, runs: Sequence[Source], suite: Sequence[Case]) -> Gath
     order = {case.id: place for place, case in enumerate(suite)}
     newest: tuple[Target, RunPlan] | None = None
     stale, learnt = 0, []
+    reserve: list[Row] = []
     chosen: dict[tuple[str, int], Row] = {}
     for run in reversed(runs):
         own = next((target for target in run.plan.targets if target.label == label), None)
@@ -80,6 +81,9 @@ def _gathered(label: str, runs: Sequence[Source], suite: Sequence[Case]) -> Gath
         newest = newest or (own, run.plan)
         learnt += [event for event in run.adapted if event.label == label]
         for row in touched:
+            if row.case.level == "reserve":
+                reserve.append(row)
+                continue
             if hashes.get(row.case.id) != row.case.hash:
                 stale += 1
                 continue
@@ -89,4 +93,5 @@ def _gathered(label: str, runs: Sequence[Source], suite: Sequence[Case]) -> Gath
     if newest is None or not chosen:
         return None
     ordered = sorted(chosen.values(), key=lambda row: (order[row.case.id], row.job.repeat))
-    return Gathered(*newest, tuple(ordered), stale, tuple(dict.fromkeys(event.what for event in learnt)))
+    said = tuple(dict.fromkeys(event.what for event in learnt))
+    return Gathered(*newest, tuple(ordered), stale, said, tuple(reserve))

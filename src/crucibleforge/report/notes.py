@@ -31,7 +31,8 @@ _DRESSING = re.compile(
 class Gathered(Struct, frozen=True):
     """All that counts for one model: its newest target and plan, its rows in the suite's order.
 
-    `stale` is the number of rows of an older suite, `learnt` what was learnt about the target on the way.
+    `stale` is the number of rows of an older suite, `reserve` the rows that are shown and not counted, `learnt` what was
+    learnt about the target on the way.
     """
 
     target: Target
@@ -39,6 +40,7 @@ class Gathered(Struct, frozen=True):
     rows: tuple[Row, ...]
     stale: int
     learnt: tuple[str, ...]
+    reserve: tuple[Row, ...] = ()
 
 
 def notes(found: Gathered, cases: int) -> Iterable[str]:
@@ -50,6 +52,9 @@ def notes(found: Gathered, cases: int) -> Iterable[str]:
     if covered < cases:
         yield f"partial ({covered}/{cases} cases)"
     yield from _outcomes(found)
+    if found.reserve:
+        passed = sum(row.verdict is not None and row.verdict.outcome == "pass" for row in found.reserve)
+        yield f"reserve: {passed} of {len(found.reserve)} passed, not counted"
     yield from _recovered(attempts)
     if written := sum(_writes_call(row) for row in found.rows):
         yield f"{written} tool {'call' if written == 1 else 'calls'} written as text, not counted as calls"

@@ -123,7 +123,9 @@ BUGS = (
     Bug("overpaid", "= owed - paid", "= owed - amount"),
     Bug("change", "return amount - paid", "return owed - paid"),
     Bug("not held", "due = held.pop(title)", "due = held[title]"),
-    Bug("shared", "self.queues[title] = deque()", "self.queues[title] = self.queues.setdefault(None, deque())", "queue"),
+    Bug(
+        "shared", "self.queues[title] = deque()", "self.queues[title] = self.queues.setdefault(None, deque())", "queue"
+    ),
     Bug("handed over", "self.hand_over(title, day)", "self.free[title] += 1", "queue"),
     Bug("handed at limit", "len(held) < LIMIT", "len(held) <= LIMIT", "queue"),
     Bug("wrong one", "del queue[place]", "queue.popleft()", "queue"),
@@ -131,7 +133,12 @@ BUGS = (
     Bug("handed due", "                held[title] = day + DAYS", "                held[title] = day", "queue"),
     Bug("renewed despite", "if self.queues[title]:", "if len(self.queues[title]) > 1:", "queue"),
     Bug("due today", "if due < day", "if due <= day", "report"),
-    Bug("ties", "key=lambda entry: (-entry[1], entry[0]))", "key=lambda entry: (entry[1], entry[0]), reverse=True)", "report"),
+    Bug(
+        "ties",
+        "key=lambda entry: (-entry[1], entry[0]))",
+        "key=lambda entry: (entry[1], entry[0]), reverse=True)",
+        "report",
+    ),
 )
 HIDES = {"handed over": ("wrong one", "still waits", "handed due", "handed at limit")}
 """While the first is there, none of the others can be seen."""

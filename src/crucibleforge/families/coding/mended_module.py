@@ -438,9 +438,7 @@ def hidden(task: Task, draw: Draw) -> list[dict[str, Any]]:
     returned = _run_all(rule, _module(rule), tuple(use for _, use in uses))
     sizes = [{"size": size} if size else {} for size, _ in uses]
     calls = _calls(tuple(use for _, use in uses))
-    return [
-        {"args": args, "returns": value} | size for args, value, size in zip(calls, returned, sizes, strict=True)
-    ]
+    return [{"args": args, "returns": value} | size for args, value, size in zip(calls, returned, sizes, strict=True)]
 
 
 def _long_use(rule: Rule, draw: Draw, size: int) -> Use:
@@ -454,7 +452,9 @@ def _long_use(rule: Rule, draw: Draw, size: int) -> Use:
             log.append((rule.borrow, f"{draw.pick(_PEOPLE)}{len(log)}", title, day))
         else:
             holders += 1
-            log.append((rule.bring, log[draw.below(min(len(log), holders * 2))][1], title, day) if log else ("pay", "", 1))
+            log.append(
+                (rule.bring, log[draw.below(min(len(log), holders * 2))][1], title, day) if log else ("pay", "", 1)
+            )
     return Use(stock, tuple(log))
 
 

@@ -422,7 +422,10 @@ def near_misses(item: Item) -> Dialogues:
         ("else head.price < order.price", "else head.price <= order.price"),
         ("key = -order.price if", "key = order.price if"),
         ("        if order.left > 0:\n            self._rest", "        if not trades:\n            self._rest"),
-        ("            self._reduce(head, amount)\n        if", "            self._reduce(head, amount)\n            break\n        if"),
+        (
+            "            self._reduce(head, amount)\n        if",
+            "            self._reduce(head, amount)\n            break\n        if",
+        ),
         ("self.count = 0", "self.count = -1"),
     ]
     if "cancel" in rule.features:
