@@ -97,13 +97,14 @@ def _edges(rule: Rule, draw: Draw) -> list[Day]:
 
     logs = [
         [],
-        [order(buy, 0, 1)],
+        [order(buy, 0, 3)],
         [*(order(sell, 0, amount, 1) for amount in (3, 4, 5)), *(order(buy, 0, 2, 2) for _ in range(6))],
         [order(sell, 1, 5, 1), order(buy, 0, 5, 2), order(buy, 1, 2, 2), order(sell, 0, 9, 1), order(buy, 2, 9, 2)],
         [*(order(sell, off, 2, 1) for off in (3, 1, 2, 1)), order(buy, 2, 20, 2), order(sell, 0, 30, 3)],
         [*(order(buy, off, 2, 1) for off in (1, 3, 2, 3)), order(sell, 2, 20, 2), order(buy, 9, 30, 3)],
     ]
     if "cancel" in rule.features:
+        logs[1] += [("cancel", 1), ("cancel", 1), ("best",)]
         logs[2] += [("depth", price), ("cancel", 2), ("cancel", 2), ("cancel", 99), ("best",)]
         logs[4] += [("depth", price + 2), ("best",), ("cancel", 5), ("depth", price + 2)]
     if "amend" in rule.features:
@@ -111,6 +112,9 @@ def _edges(rule: Rule, draw: Draw) -> list[Day]:
         for off, amount in ((0, 4), (0, 6), (0, 8), (-1, 4)):
             logs.append([*start, ("amend", 1, price + off, amount), order(buy, 1, 5, 3), ("depth", price), ("best",)])
         logs.append([*start, ("amend", 1, price, 7), order(sell, 0, 1, 3), order(buy, 0, 14, 1), ("amend", 9, 1, 1)])
+    if "life" in rule.features:
+        asked = [("depth", price), ("depth", price + 1)] * 5
+        logs.append([order(sell, 0, 6, 1), *asked[:2], ("amend", 1, price + 1, 6), *asked])
     return [_on(rule, 6, log) for log in logs]
 
 

@@ -82,7 +82,7 @@ def generate(params: Params, draw: Draw) -> Task:
         margin=draw.between(2, params.span // 10),
         most=draw.between(params.span // 8, params.span // 3),
         tie=draw.between(2, 9),
-        modulus=draw.between(10**8, 10**9),
+        modulus=draw.between(10**6, 10**7),
     )
     example = draw.until(lambda: _telling(rule, _arguments(rule, draw, 7, 3)))
     return Task(
@@ -313,7 +313,7 @@ def near_misses(item: Item) -> Dialogues:
     if "teams" in rule.names:
         wrong.append(("teams[i] == teams[j]", "False"))
     if "modulus" in rule.features:
-        wrong.append((f"% {rule.modulus}", f"% {rule.modulus + 1}"))
+        wrong.append((f" % {rule.modulus}", ""))
     return fenced(*(changed(plain, swap) for swap in wrong))
 
 
