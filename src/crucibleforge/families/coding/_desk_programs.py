@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from crucibleforge.families.coding._desk_lists import Rule
+from crucibleforge.families.coding._sources import changed, kept
+
 REFERENCE = """\
 from collections import deque  #:life
 from heapq import heappop, heappush
@@ -163,3 +166,71 @@ SCANNED = """\
 
 """
 """Instead of a heap's head: a look at every order."""
+
+
+def reference(rule: Rule) -> str:
+    """Our own solution."""
+    return _filled(rule, REFERENCE)
+
+
+def scanning(rule: Rule) -> str:
+    """A solution that looks at all orders for each."""
+    head, _, rest = REFERENCE.partition("    def _head")
+    return _filled(rule, f"{head}{SCANNED}    def _tick{rest.partition('    def _tick')[2]}")
+
+
+def sorting(rule: Rule) -> str:
+    """A solution that sorts its lists again for each order."""
+    return changed(reference(rule), ("from heapq import heappop, heappush\n", SORTED_AGAIN))
+
+
+def wrong(rule: Rule) -> list[str]:
+    """Programs with the mistakes that are made with these rules."""
+    source = reference(rule)
+    trade = "trades.append([head.number, head.price, amount])"
+    swaps = [
+        ("(key, order.turn, order.number)", "(key, -order.turn, order.number)"),
+        (trade, trade.replace("head.price", "order.price")),
+        (trade, trade.replace("head.number", "order.number")),
+        (trade, "trades.append((amount, head.price))"),
+        ("head.price > order.price if", "head.price >= order.price if"),
+        ("else head.price < order.price", "else head.price <= order.price"),
+        ("key = -order.price if", "key = order.price if"),
+        ("        if order.left > 0:\n            self._rest", "        if not trades:\n            self._rest"),
+        (
+            "            self._reduce(head, amount)\n        if",
+            "            self._reduce(head, amount)\n            break\n        if",
+        ),
+        ("self.count = 0", "self.count = -1"),
+    ]
+    if "cancel" in rule.features:
+        swaps += [("return order.left", "return True"), ("if head else 0", "if head else None")]
+    if "amend" in rule.features:
+        swaps += [
+            ("if price == order.price and amount <= order.left:", "if price == order.price:"),
+            ("if price == order.price and amount <= order.left:", "if False:"),
+            ("            if head.owner == order.owner:", "            if False:"),
+        ]
+    if "iceberg" in rule.features:
+        swaps.append(("        self.turn += 1\n        order.turn = self.turn\n", _ONE_TURN))
+    if "life" in rule.features:
+        swaps += [("<= self.clock:", "< self.clock:"), ("order.since == since", "True")]
+    return [_first_turned(source, swap) for swap in swaps]
+
+
+_ONE_TURN = "        self.turn += 1\n        order.turn = order.turn or self.turn\n"
+"""The next shown part keeps the place of the one before."""
+
+
+def _first_turned(source: str, swap: tuple[str, str]) -> str:
+    """The changed source; its heap's entries stay the ones that it looks for."""
+    wrong = changed(source, swap)
+    return wrong.replace("order.turn == turn", "order.turn == -turn") if "-order.turn" in swap[1] else wrong
+
+
+def _filled(rule: Rule, text: str) -> str:
+    source = kept(text, rule.features)
+    fixed = {"Desk": rule.desk, "buy": rule.buy, "sell": rule.sell, "given": ", ".join(rule.given)}
+    for name, part in fixed.items():
+        source = source.replace(f"<{name}>", part)
+    return source

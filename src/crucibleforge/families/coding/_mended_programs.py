@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from crucibleforge.families._draw import Draw
+from crucibleforge.families.coding._mended_lists import Params, Rule
+from crucibleforge.families.coding._sources import changed, kept
+
 MODULE = """\
 from collections import deque  #:queue
 
@@ -144,3 +148,45 @@ HIDES = {"handed over": ("wrong one", "still waits", "handed due", "handed at li
 """While the first is there, none of the others can be seen."""
 SLOW = Bug("slow", "person in self.waiters[title]", "person in self.queues[title]", "queue")
 """Right, but it looks at everybody who waits; only the time tells. "still waits" would not be seen beside it."""
+
+
+def catalogue(rule: Rule) -> list[Bug]:
+    return [bug for bug in BUGS if not bug.feature or bug.feature in rule.params.features]
+
+
+def bug_named(name: str) -> Bug:
+    return next(bug for bug in (*BUGS, SLOW) if bug.name == name)
+
+
+def hidden_bugs(names: tuple[str, ...]) -> tuple[str, ...]:
+    return next((tuple(name for name in names if name in HIDES[one]) for one in names if one in HIDES), ())
+
+
+def drawn_bugs(params: Params, draw: Draw) -> tuple[str, ...]:
+    """Bugs of different lines; what is hidden comes with what hides it, and only then."""
+    pair: list[str] = []
+    if params.hides:
+        first = draw.pick(sorted(HIDES))
+        pair = [first, draw.pick([name for name in HIDES[first] if name != "still waits" or not params.longest])]
+    special = {name for first, names in HIDES.items() for name in (first, *names)} if params.hides else set()
+    plain = [bug for bug in BUGS if not bug.feature or bug.feature in params.features]
+    others = [bug.name for bug in plain if bug.name not in special]
+    chosen = draw.until(lambda: _apart(draw.sample(others, params.bugs - len(pair))))
+    return (*pair, *chosen, *(["slow"] if params.longest else []))
+
+
+def _apart(names: list[str]) -> list[str] | None:
+    """The names, unless two of them work on the same number or one would hide another by chance."""
+    together = ({"overpaid", "change"}, {"late", "cap"}, {"sum", "cap"}, {"handed over", "handed due"})
+    hidden = {one for names_hidden in HIDES.values() for one in names_hidden}
+    clash = any(pair <= set(names) for pair in together) or ("handed over" in names and hidden & set(names))
+    return None if clash else names
+
+
+def module(rule: Rule, *bugs: Bug) -> str:
+    source = kept(MODULE, rule.params.features)
+    parts = {"Shelf": rule.shelf, "borrow": rule.borrow, "bring": rule.bring}
+    numbers = {"limit": rule.limit, "days": rule.days, "rate": rule.rate, "most": rule.most}
+    for name, part in (parts | numbers).items():
+        source = source.replace(f"<{name}>", str(part))
+    return changed(source, *((bug.right, bug.wrong) for bug in bugs))

@@ -7,10 +7,10 @@ from copy import deepcopy
 from typing import Any
 
 from crucibleforge.families._dress import alone
-from crucibleforge.families._kit import Dialogues
+from crucibleforge.families._kit import Dialogues, Item
 
 TAG = "  #:"
-"""Begins the condition at the end of a line: `one+other` keeps it where both features are on, `!one` where it is off."""
+"""Begins the condition at the end of a line: `a+b` keeps it where both features are on, `!a` where a is off."""
 
 
 def kept(text: str, features: Collection[str]) -> str:
@@ -55,3 +55,24 @@ def operated(made: Any, operations: Any) -> list[Any]:
 def fenced(*sources: str) -> Dialogues:
     """Each program as a reply that is one code block."""
     return alone(*(f"```python\n{source}```" for source in sources))
+
+
+def mutants(item: Item) -> list[Any]:
+    """The answer with what one of its calls gives changed; a changed input might give the same."""
+    answer: list[dict[str, Any]] = item.answer
+    return [
+        [call | {"returns": _other(call["returns"])} if place == at else call for place, call in enumerate(answer)]
+        for at in range(len(answer))
+    ]
+
+
+def _other(value: Any) -> Any:
+    match value:
+        case [*first, last]:
+            return [*first, _other(last)]
+        case str():
+            return f"{value}x"
+        case int():
+            return value + 1
+        case _:
+            return [0]

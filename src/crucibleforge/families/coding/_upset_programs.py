@@ -132,3 +132,22 @@ def <entry>(<parameters>):
     return total % <modulus>  #:modulus
     return total  #:!modulus
 """
+
+MOMENTS: dict[str, tuple[str, str, str, str]] = {
+    "drop": ("1 + (a << WIDTH)", "count, total", "total - count * a", "MOST * count"),
+    "square": (
+        "1 + (a << WIDTH) + (a * a << 2 * WIDTH)",
+        "count, total, squares",
+        "squares - 2 * a * total + count * a * a",
+        "MOST * MOST * count",
+    ),
+    "weight": ("w + (w * a << WIDTH)", "heavy, total", "w * (total - heavy * a)", "w * MOST * heavy"),
+    "distance": (
+        "1 + (a << WIDTH) + (i << 2 * WIDTH) + (i * a << 3 * WIDTH)",
+        "count, total, places, crossed",
+        "j * total - crossed - a * (j * count - places)",
+        "MOST * (j * count - places)",
+    ),
+}
+"""For each charge: what the sums are of, their names, and what an element pays to those above it, without and with
+the cap."""

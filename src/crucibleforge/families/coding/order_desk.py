@@ -16,50 +16,9 @@ from crucibleforge.families._draw import Draw
 from crucibleforge.families._dress import programs
 from crucibleforge.families._kit import Dialogues, Draft, Family, Item
 from crucibleforge.families.coding import _desk_programs as texts
-from crucibleforge.families.coding._sources import changed, fenced, kept, loaded, operated
+from crucibleforge.families.coding._desk_lists import Day, Operation, Params, Rule, run
+from crucibleforge.families.coding._sources import fenced, loaded, mutants, operated
 from crucibleforge.types import Grading
-
-Operation = tuple[Any, ...]
-Log = tuple[Operation, ...]
-
-
-@dataclass(frozen=True)
-class Params:
-    """`features` are of "cancel", "amend", "owner", "iceberg", "life"; `longest` is the length of a log."""
-
-    features: tuple[str, ...]
-    longest: int
-    is_large: bool = False
-
-
-@dataclass(frozen=True)
-class Rule:
-    """`own` says what becomes of an owner's two orders that would trade: "resting", "incoming" or "both" are cut."""
-
-    params: Params
-    desk: str
-    buy: str
-    sell: str
-    own: str
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """All that tells this program from the plainest one."""
-        return (*self.params.features, *([self.own] if "owner" in self.params.features else []))
-
-    @property
-    def given(self) -> list[str]:
-        """The parameters of an order."""
-        has = self.params.features
-        return [*["owner"][: "owner" in has], "price", "amount", *["show"][: "iceberg" in has]]
-
-
-@dataclass(frozen=True)
-class Day:
-    """One desk: its constructor's arguments and its log."""
-
-    made_with: tuple[int, ...]
-    log: Log
 
 
 @dataclass(frozen=True)
@@ -138,13 +97,14 @@ def _edges(rule: Rule, draw: Draw) -> list[Day]:
 
     logs = [
         [],
-        [order(buy, 0, 1)],
+        [order(buy, 0, 3)],
         [*(order(sell, 0, amount, 1) for amount in (3, 4, 5)), *(order(buy, 0, 2, 2) for _ in range(6))],
         [order(sell, 1, 5, 1), order(buy, 0, 5, 2), order(buy, 1, 2, 2), order(sell, 0, 9, 1), order(buy, 2, 9, 2)],
         [*(order(sell, off, 2, 1) for off in (3, 1, 2, 1)), order(buy, 2, 20, 2), order(sell, 0, 30, 3)],
         [*(order(buy, off, 2, 1) for off in (1, 3, 2, 3)), order(sell, 2, 20, 2), order(buy, 9, 30, 3)],
     ]
     if "cancel" in rule.features:
+        logs[1] += [("cancel", 1), ("cancel", 1), ("best",)]
         logs[2] += [("depth", price), ("cancel", 2), ("cancel", 2), ("cancel", 99), ("best",)]
         logs[4] += [("depth", price + 2), ("best",), ("cancel", 5), ("depth", price + 2)]
     if "amend" in rule.features:
@@ -152,24 +112,18 @@ def _edges(rule: Rule, draw: Draw) -> list[Day]:
         for off, amount in ((0, 4), (0, 6), (0, 8), (-1, 4)):
             logs.append([*start, ("amend", 1, price + off, amount), order(buy, 1, 5, 3), ("depth", price), ("best",)])
         logs.append([*start, ("amend", 1, price, 7), order(sell, 0, 1, 3), order(buy, 0, 14, 1), ("amend", 9, 1, 1)])
+    if "life" in rule.features:
+        asked = [("depth", price), ("depth", price + 1)] * 5
+        logs.append([order(sell, 0, 6, 1), *asked[:2], ("amend", 1, price + 1, 6), *asked])
     return [_on(rule, 6, log) for log in logs]
 
 
 def _telling(rule: Rule, day: Day) -> Day | None:
     """The day, if an order trades with several, others trade too, and no cancellation misses."""
-    results = _run(rule, day)
+    results = run(rule, day)
     trades = [made for made in results if isinstance(made, list) and made and isinstance(made[0], list)]
     idle = [one for one, made in zip(day.log, results, strict=True) if one[0] in ("cancel", "depth") and not made]
     return day if len(trades) > 1 and any(len(made) > 1 for made in trades) and not idle else None
-
-
-def _run(rule: Rule, day: Day) -> list[Any]:
-    return operated(_Lists(rule, *day.made_with), _named(rule, day.log))
-
-
-def _named(rule: Rule, log: Log) -> list[Operation]:
-    names = {rule.buy: "buys", rule.sell: "sells"}
-    return [(names.get(kind, kind), *given) for kind, *given in log]
 
 
 def _called(day: Day) -> list[Any]:
@@ -178,119 +132,13 @@ def _called(day: Day) -> list[Any]:
 
 def solve(task: Task) -> list[dict[str, Any]]:
     """Run our own solution."""
-    desk = loaded(_reference(task.rule), task.rule.desk)
+    desk = loaded(texts.reference(task.rule), task.rule.desk)
     return [{"args": _called(day), "returns": operated(desk(*day.made_with), day.log)} for day in task.tests]
 
 
 def verify(task: Task) -> list[dict[str, Any]]:
     """Keep lists and search them."""
-    return [{"args": _called(day), "returns": _run(task.rule, day)} for day in task.tests]
-
-
-@dataclass
-class _Order:
-    number: int
-    side: str
-    price: int
-    left: int
-    shown: int
-    show: int
-    owner: int
-    entered: int
-
-
-class _Lists:
-    """The desk as two lists, each in the order in which orders come to their turn at a price."""
-
-    def __init__(self, rule: Rule, life: int = 10**9) -> None:
-        self._rule = rule
-        self._life = life
-        self._now = self._orders = 0
-        self._sides: dict[str, list[_Order]] = {"buys": [], "sells": []}
-
-    def buys(self, *given: int) -> list[Any]:
-        return self._new("buys", dict(zip(self._rule.given, given, strict=True)))
-
-    def sells(self, *given: int) -> list[Any]:
-        return self._new("sells", dict(zip(self._rule.given, given, strict=True)))
-
-    def cancel(self, number: int) -> int:
-        self._lapse()
-        return sum(self._out(order) for order in self._all() if order.number == number)
-
-    def best(self) -> list[int]:
-        self._lapse()
-        bids, asks = ([order.price for order in self._sides[side]] for side in ("buys", "sells"))
-        return [max(bids, default=0), min(asks, default=0)]
-
-    def depth(self, price: int) -> int:
-        self._lapse()
-        return sum(order.shown for order in self._all() if order.price == price)
-
-    def amend(self, number: int, price: int, amount: int) -> list[Any]:
-        self._lapse()
-        for order in self._all():
-            if order.number != number:
-                continue
-            if order.price == price and order.left >= amount:
-                order.left, order.shown = amount, min(order.shown, amount)
-                return []
-            self._out(order)
-            order.price, order.left = price, amount
-            return self._in(order)
-        return []
-
-    def _all(self) -> list[_Order]:
-        return self._sides["buys"] + self._sides["sells"]
-
-    def _lapse(self) -> None:
-        self._now += 1
-        for order in self._all():
-            if self._now - order.entered >= self._life:
-                self._out(order)
-
-    def _out(self, order: _Order) -> int:
-        self._sides[order.side].remove(order)
-        return order.left
-
-    def _new(self, side: str, given: dict[str, int]) -> list[Any]:
-        self._lapse()
-        self._orders += 1
-        show, owner = given.get("show", 10**9), given.get("owner", -self._orders)
-        return self._in(_Order(self._orders, side, given["price"], given["amount"], 0, show, owner, 0))
-
-    def _in(self, order: _Order) -> list[Any]:
-        order.entered = self._now
-        trades: list[Any] = []
-        while order.left and (rest := self._partner(order)) is not None:
-            part = min(rest.shown, order.left)
-            if rest.owner == order.owner and self._rule.own != "both":
-                if self._rule.own == "incoming":
-                    return trades
-                self._out(rest)
-                continue
-            if rest.owner != order.owner:
-                trades.append([rest.number, rest.price, part])
-            order.left -= part
-            self._cut(rest, part)
-        if order.left:
-            order.shown = min(order.show, order.left)
-            self._sides[order.side].append(order)
-        return trades
-
-    def _partner(self, order: _Order) -> _Order | None:
-        if order.side == "buys":
-            return min((o for o in self._sides["sells"] if o.price <= order.price), key=lambda o: o.price, default=None)
-        return max((o for o in self._sides["buys"] if o.price >= order.price), key=lambda o: o.price, default=None)
-
-    def _cut(self, rest: _Order, part: int) -> None:
-        rest.left -= part
-        rest.shown -= part
-        if not rest.shown:
-            self._out(rest)
-            if rest.left:
-                rest.shown = min(rest.show, rest.left)
-                self._sides[rest.side].append(rest)
+    return [{"args": _called(day), "returns": run(task.rule, day)} for day in task.tests]
 
 
 def ask(task: Task) -> Draft:
@@ -300,17 +148,26 @@ def ask(task: Task) -> Draft:
     lines = [
         f"Write a Python class `{rule.desk}`, a desk where buyers and sellers meet. It has these methods:",
         "",
-        f"- `{rule.buy}({given})` enters an order to buy and `{rule.sell}({given})` one to sell `amount` units at `price` "
-        "or better. Both return the list of trades that the order makes at once, in the order in which they are made.",
+        (
+            f"- `{rule.buy}({given})` enters an order to buy and `{rule.sell}({given})` one to sell `amount` units at "
+            "`price` or better. Both return the list of trades that the order makes at once, in the order in which "
+            "they are made."
+        ),
     ]
     if "cancel" in has:
         lines += [
-            "- `cancel(number)` takes the resting order of that number off the desk and returns how many units were "
-            "left of it, 0 if no such order rests.",
-            "- `best()` returns `[highest price of the resting buy orders, lowest price of the resting sell orders]`, "
-            "with 0 where none rests.",
-            f"- `depth(price)` returns the sum of the {'shown parts' if 'iceberg' in has else 'units left'} of all "
-            "orders that rest at this price, 0 for none.",
+            (
+                "- `cancel(number)` takes the resting order of that number off the desk and returns how many units "
+                "were left of it, 0 if no such order rests."
+            ),
+            (
+                "- `best()` returns `[highest price of the resting buy orders, lowest price of the resting sell "
+                "orders]`, with 0 where none rests."
+            ),
+            (
+                f"- `depth(price)` returns the sum of the {'shown parts' if 'iceberg' in has else 'units left'} of all "
+                "orders that rest at this price, 0 for none."
+            ),
         ]
     if "amend" in has:
         lines.append(
@@ -318,7 +175,7 @@ def ask(task: Task) -> Draft:
         )
     lines += ["", *_rules_in_words(rule), "", *_bounds_in_words(rule), "", *_example_in_words(task)]
     lines += ["", "Use the standard library only; helpers are fine. Reply with the code in one Python code block."]
-    settings = {"entry": rule.desk, "form": "class", "reference": _reference(rule)}
+    settings = {"entry": rule.desk, "form": "class", "reference": texts.reference(rule)}
     return Draft(prompt="\n".join(lines), settings=settings)
 
 
@@ -327,12 +184,14 @@ def _rules_in_words(rule: Rule) -> list[str]:
     part = "shown part" if "iceberg" in has else "units left"
     lines = [
         "Orders are numbered 1, 2, 3, ... as they are entered, also those that trade at once.",
-        "A new order trades with resting orders of the other side as long as it has units left: a buy order with sell "
-        "orders whose price is not above its own, the lowest price first; a sell order with buy orders whose price is "
-        "not below its own, the highest price first; at the same price, with the order that has been waiting there "
-        "longest first. A trade is `[number of the resting order, price of the resting order, units]`; its units are "
-        f"the smaller of the new order's units left and the resting order's {part}. A resting order with no units left "
-        "is gone. What is left of the new order then rests.",
+        (
+            "A new order trades with resting orders of the other side as long as it has units left: a buy order with "
+            "sell orders whose price is not above its own, the lowest price first; a sell order with buy orders whose "
+            "price is not below its own, the highest price first; at the same price, with the order that has been "
+            "waiting there longest first. A trade is `[number of the resting order, price of the resting order, "
+            f"units]`; its units are the smaller of the new order's units left and the resting order's {part}. A "
+            "resting order with no units left is gone. What is left of the new order then rests."
+        ),
     ]
     if "owner" in has:
         cut = {
@@ -351,13 +210,14 @@ def _rules_in_words(rule: Rule) -> list[str]:
             "it trades."
         )
     if "amend" in has:
+        stays = "owner and `show` stay" if "iceberg" in has else "the owner stays"
         hides = " (if more than that is shown, all of it is shown)" if "iceberg" in has else ""
         lines.append(
             "`amend`: if no order of that number rests, nothing happens and the result is `[]`. If the price stays the "
             f"same and `amount` is not more than what is left of the order, `amount` is what is now left of it{hides}; "
             "it keeps its place and the result is `[]`. Otherwise the order leaves the desk and is entered again with "
-            "the new price and `amount` units, exactly like a new order but under its old number, and the result is "
-            "its trades."
+            f"the new price and `amount` units, exactly like a new order but under its old number ({stays}), and the "
+            "result is its trades."
         )
     if "life" in has:
         lines.append(
@@ -386,71 +246,20 @@ def _bounds_in_words(rule: Rule) -> list[str]:
 def _example_in_words(task: Task) -> list[str]:
     rule, day = task.rule, task.example
     calls = [f"{kind}({', '.join(map(str, given))})" for kind, *given in day.log]
-    shown = [f"{call} -> {made}" for call, made in zip(calls, _run(rule, day), strict=True)]
+    shown = [f"{call} -> {made}" for call, made in zip(calls, run(rule, day), strict=True)]
     return [f"Example, the calls on `{rule.desk}({', '.join(map(str, day.made_with))})` and what they return:", *shown]
-
-
-def _reference(rule: Rule) -> str:
-    return _filled(rule, texts.REFERENCE)
-
-
-def _filled(rule: Rule, text: str) -> str:
-    source = kept(text, rule.features)
-    fixed = {"Desk": rule.desk, "buy": rule.buy, "sell": rule.sell, "given": ", ".join(rule.given)}
-    for name, part in fixed.items():
-        source = source.replace(f"<{name}>", part)
-    return source
 
 
 def right(item: Item) -> Dialogues:
     """Our own solution; where time is no matter also the one that looks at all orders."""
     rule = item.instance.rule
-    return programs(_reference(rule)) + (() if rule.params.is_large else fenced(_scanning(rule)))
+    return programs(texts.reference(rule)) + (() if rule.params.is_large else fenced(texts.scanning(rule)))
 
 
 def near_misses(item: Item) -> Dialogues:
     """The wrong order first, the wrong price, bounds that are strict, rests that are lost, rules that are left out."""
     rule = item.instance.rule
-    source = _reference(rule)
-    trade = "trades.append([head.number, head.price, amount])"
-    wrong = [
-        ("(key, order.turn, order.number)", "(key, -order.turn, order.number)"),
-        (trade, trade.replace("head.price", "order.price")),
-        (trade, trade.replace("head.number", "order.number")),
-        (trade, "trades.append((amount, head.price))"),
-        ("head.price > order.price if", "head.price >= order.price if"),
-        ("else head.price < order.price", "else head.price <= order.price"),
-        ("key = -order.price if", "key = order.price if"),
-        ("        if order.left > 0:\n            self._rest", "        if not trades:\n            self._rest"),
-        (
-            "            self._reduce(head, amount)\n        if",
-            "            self._reduce(head, amount)\n            break\n        if",
-        ),
-        ("self.count = 0", "self.count = -1"),
-    ]
-    if "cancel" in rule.features:
-        wrong += [("return order.left", "return True"), ("if head else 0", "if head else None")]
-    if "amend" in rule.features:
-        wrong += [
-            ("if price == order.price and amount <= order.left:", "if price == order.price:"),
-            ("if price == order.price and amount <= order.left:", "if False:"),
-            ("            if head.owner == order.owner:", "            if False:"),
-        ]
-    if "iceberg" in rule.features:
-        wrong.append(("        self.turn += 1\n        order.turn = self.turn\n", _ONE_TURN))
-    if "life" in rule.features:
-        wrong += [("<= self.clock:", "< self.clock:"), ("order.since == since", "True")]
-    return fenced(*(_first_turned(source, swap) for swap in wrong))
-
-
-_ONE_TURN = "        self.turn += 1\n        order.turn = order.turn or self.turn\n"
-"""The next shown part keeps the place of the one before."""
-
-
-def _first_turned(source: str, swap: tuple[str, str]) -> str:
-    """The changed source; its heap's entries stay the ones that it looks for."""
-    wrong = changed(source, swap)
-    return wrong.replace("order.turn == turn", "order.turn == -turn") if "-order.turn" in swap[1] else wrong
+    return fenced(*texts.wrong(rule))
 
 
 def shortcuts(item: Item) -> Dialogues:
@@ -471,7 +280,7 @@ def hidden(task: Task, draw: Draw) -> list[dict[str, Any]]:
     if rule.params.is_large:
         for size in (rule.params.longest // 4, rule.params.longest):
             days += [(size, _long_day(rule, draw, size, width)) for width in (_PRICE // 2 - 1, 20)]
-    desk = loaded(_reference(rule), rule.desk)
+    desk = loaded(texts.reference(rule), rule.desk)
     return [
         {"args": _called(day), "returns": operated(desk(*day.made_with), day.log)} | ({"size": size} if size else {})
         for size, day in days
@@ -503,13 +312,7 @@ def slow(item: Item) -> tuple[str, ...]:
     rule = item.instance.rule
     if not rule.params.is_large:
         return ()
-    return changed(_reference(rule), ("from heapq import heappop, heappush\n", texts.SORTED_AGAIN)), _scanning(rule)
-
-
-def _scanning(rule: Rule) -> str:
-    head, _, rest = texts.REFERENCE.partition("    def _head")
-    tail = rest.partition("    def _tick")[2]
-    return _filled(rule, f"{head}{texts.SCANNED}    def _tick{tail}")
+    return texts.sorting(rule), texts.scanning(rule)
 
 
 def effort(task: Task) -> float:
@@ -522,9 +325,9 @@ FAMILY = Family(
     rungs={
         "L1": Params((), 200),
         "L2": Params(("cancel",), 500),
-        "L3": Params(("cancel", "owner", "amend"), 40_000, is_large=True),
-        "L4": Params(("cancel", "owner", "amend", "iceberg"), 40_000, is_large=True),
-        "L5": Params(("cancel", "owner", "amend", "iceberg", "life"), 40_000, is_large=True),
+        "L3": Params(("cancel", "owner", "amend"), 60_000, is_large=True),
+        "L4": Params(("cancel", "owner", "amend", "iceberg"), 60_000, is_large=True),
+        "L5": Params(("cancel", "owner", "amend", "iceberg", "life"), 60_000, is_large=True),
     },
     generate=generate,
     solve=solve,
@@ -538,6 +341,8 @@ FAMILY = Family(
     max_tokens={"L1": 1536, "L2": 2048, "L3": 4096, "L4": 4096, "L5": 5120},
     prompt_tokens={"L1": 600, "L2": 800, "L3": 1300, "L4": 1600, "L5": 1900},
     fingerprint=lambda task: [task.rule, task.example],
+    shared=("_called",),
+    mutants=mutants,
     hidden=hidden,
     slow=slow,
     cost=5,

@@ -16,7 +16,7 @@ from crucibleforge.families._draw import Draw
 from crucibleforge.families._dress import programs
 from crucibleforge.families._kit import Dialogues, Draft, Family, Item
 from crucibleforge.families.coding import _upset_programs as texts
-from crucibleforge.families.coding._sources import changed, fenced, kept, loaded
+from crucibleforge.families.coding._sources import changed, fenced, kept, loaded, mutants
 from crucibleforge.types import Grading
 
 
@@ -82,7 +82,7 @@ def generate(params: Params, draw: Draw) -> Task:
         margin=draw.between(2, params.span // 10),
         most=draw.between(params.span // 8, params.span // 3),
         tie=draw.between(2, 9),
-        modulus=draw.between(10**8, 10**9),
+        modulus=draw.between(10**6, 10**7),
     )
     example = draw.until(lambda: _telling(rule, _arguments(rule, draw, 7, 3)))
     return Task(
@@ -202,8 +202,10 @@ def ask(task: Task) -> Draft:
         "",
         *_rule_in_words(rule),
         "",
-        f"Bounds: `values` has 0 to {rule.params.longest:,} entries, each from -{rule.params.span:,} to "
-        f"{rule.params.span:,}{_further_bounds(rule)}.",
+        (
+            f"Bounds: `values` has 0 to {rule.params.longest:,} entries, each from -{rule.params.span:,} to "
+            f"{rule.params.span:,}{_further_bounds(rule)}."
+        ),
     ]
     if rule.params.is_large:
         lines.append(
@@ -254,32 +256,12 @@ def _further_bounds(rule: Rule) -> str:
     return "".join(f"; {bounds[name]}" for name in rule.names[1:])
 
 
-_MOMENTS: dict[str, tuple[str, str, str, str]] = {
-    "drop": ("1 + (a << WIDTH)", "count, total", "total - count * a", "MOST * count"),
-    "square": (
-        "1 + (a << WIDTH) + (a * a << 2 * WIDTH)",
-        "count, total, squares",
-        "squares - 2 * a * total + count * a * a",
-        "MOST * MOST * count",
-    ),
-    "weight": ("w + (w * a << WIDTH)", "heavy, total", "w * (total - heavy * a)", "w * MOST * heavy"),
-    "distance": (
-        "1 + (a << WIDTH) + (i << 2 * WIDTH) + (i * a << 3 * WIDTH)",
-        "count, total, places, crossed",
-        "j * total - crossed - a * (j * count - places)",
-        "MOST * (j * count - places)",
-    ),
-}
-"""For each charge: what the sums are of, their names, and what an element pays to those above it, without and with
-the cap."""
-
-
 def _reference(rule: Rule) -> str:
     return _tree(rule, texts.REFERENCE)
 
 
 def _tree(rule: Rule, text: str) -> str:
-    moments, names, cost, capped = _MOMENTS[rule.charge]
+    moments, names, cost, capped = texts.MOMENTS[rule.charge]
     more = "".join(f", {name}" for name in ("weights", "reach") if name in rule.names)
     parts = {"moments": moments, "names": names, "cost": cost, "capped": capped, "more": more}
     return _filled(kept(text, rule.features), rule, **parts, kinds=str(len(names.split(","))))
@@ -331,7 +313,7 @@ def near_misses(item: Item) -> Dialogues:
     if "teams" in rule.names:
         wrong.append(("teams[i] == teams[j]", "False"))
     if "modulus" in rule.features:
-        wrong.append((f"% {rule.modulus}", f"% {rule.modulus + 1}"))
+        wrong.append((f" % {rule.modulus}", ""))
     return fenced(*(changed(plain, swap) for swap in wrong))
 
 
@@ -385,7 +367,7 @@ FAMILY = Family(
         "L1": Params(("drop",), (), 100, 200),
         "L2": Params(("drop",), ("most", "tie", "reach"), 100, 500),
         "L3": Params(_PRODUCTS, ("modulus",), 1_000_000, 60_000, is_large=True),
-        "L4": Params(_PRODUCTS, ("most", "reach", "modulus"), 1_000_000, 60_000, is_large=True),
+        "L4": Params(_PRODUCTS, ("most", "reach", "modulus"), 1_000_000, 70_000, is_large=True),
         "L5": Params(_PRODUCTS, ("most", "reach", "teams", "modulus"), 1_000_000, 60_000, is_large=True),
     },
     generate=generate,
@@ -400,6 +382,8 @@ FAMILY = Family(
     max_tokens={"L1": 1024, "L2": 1024, "L3": 3072, "L4": 4096, "L5": 4096},
     prompt_tokens={"L1": 300, "L2": 450, "L3": 500, "L4": 600, "L5": 700},
     fingerprint=lambda task: [task.rule, task.example],
+    shared=("Rule.names", "Rule.features", "_named"),
+    mutants=mutants,
     hidden=hidden,
     slow=slow,
     cost=5,

@@ -1,7 +1,7 @@
 """Loads, two bays, one crane: when can all be finished at the earliest, and when must one of the loads start then?
 
 On the hard rungs neither the longest chain nor the work of a bay tells the answer, and taking loads as they become
-possible misses it, whichever goes first. That the asked start is the only one is proved twice.
+possible misses it, be it by the list, the longest or the shortest first. The asked start is proved the only one twice.
 
 `solve` places loads in the order of their starts and backs out when it gets too late; `verify` goes through every
 sequence in every bay and at the crane and takes longest paths, without cutting anything short. Between whole minutes

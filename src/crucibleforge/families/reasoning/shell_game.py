@@ -1,7 +1,7 @@
 """Things move between boxes while people come and go, peep and fib: where are they, where does A think B thinks?
 
-Beliefs are nested and false in the hard questions: the answer differs from where the thing is, from what the first
-person thinks, and from what the last one thinks.
+No belief that is asked about is true, and a reader who overlooks a kind of event, or one person of every chain, gets
+at least one of the answers wrong.
 
 `solve` keeps for every chain of people the events that all of the chain take in together, and plays those alone.
 `verify` carries a tree of possible worlds through an event model: what each person takes the world to be, and in it
