@@ -56,7 +56,7 @@ def case(number: int, script: dict, max_tokens: int = 64, rounds: int = 1) -> Ca
     messages = (Message("user", json.dumps(script) if script else f"How much is {number} + 42 - {number}?"),)
     dialogue = Dialogue(messages, max_tokens, turns=("And now?",) * (rounds - 1), max_rounds=rounds)
     return Case(
-        id=f"math/made/easy.{number}",
+        id=f"math/made/L1.{number}",
         hash=f"{number:08x}",
         dialogue=dialogue,
         expected=42,
@@ -70,6 +70,7 @@ def run_of(cases: Sequence[Case], asked: Target) -> Iterator[folder.Run]:
     settings = Settings(
         suite=tuple(cases),
         selection=Selection(),
+        form="canonical",
         repeats=1,
         isolation="not needed",
         machine=machine.describe(),

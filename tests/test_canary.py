@@ -18,7 +18,7 @@ from endpoint import Send
 PROGRAM = "from crucibleforge.cli.main import main; main()"
 BEARER = 'sk-canary/7+Jg0a"Pz=Q9~w'
 OTHER = "canary-of-the-other-header-0123456789"
-CASES = "math/*/easy.*,reasoning/*/easy.*,tooluse/*/easy.*,instruct/*/easy.*"
+CASES = "math/*/L1.*,reasoning/*/L1.*,tooluse/*/L1.*,instruct/*/L1.*"
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
 
 
@@ -178,7 +178,7 @@ def test_keys_that_the_server_hands_back_are_on_no_screen_and_in_no_file(parrot,
 @pytest.mark.parametrize("bearer", [BEARER + "\n", BEARER + "\r\nX-More: 1", BEARER + "\udc80"])
 def test_a_key_that_no_header_can_hold_is_not_shown_either(parrot, crucible, bearer):
     configured(parrot.server.url, "one")
-    for words in (("run", "-vv", "--cases", "math/*/easy.1"), ("status",)):
+    for words in (("run", "-vv", "--cases", "math/*/L1.1"), ("status",)):
         said = crucible(*words, bearer=bearer)
         assert found(said) == []
         assert "Traceback" not in said

@@ -18,6 +18,7 @@ from crucibleforge.config import (
     provider_target,
     results_folder,
     secret_variables,
+    with_profile,
 )
 from crucibleforge.errors import ConfigError, InputError, UnknownName
 from crucibleforge.types import Price, Sampling, Selection
@@ -409,6 +410,8 @@ def test_what_is_said_on_the_command_line_goes_before_the_profile(tmp_path):
     profile = load_profile("mine", tmp_path / "models.yaml")
     got = merged(Selection(categories=("coding",), profile="mine"), profile)
     assert got == Selection(categories=("coding",), difficulty=("easy",), profile="mine")
+    assert with_profile(Selection(categories=("coding",), profile="mine"), tmp_path / "models.yaml") == got
+    assert with_profile(Selection(cases=("a",)), None) == Selection(cases=("a",))
 
 
 @pytest.mark.parametrize(

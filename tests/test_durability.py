@@ -124,7 +124,7 @@ def test_what_is_lost_doubled_or_different_is_noticed(durability, ground):
     def told(report: object, damage) -> list[str]:
         tale = durability.Tale("x")
         run = durability.Run(durability.Ground(ground.folder, ground.words, report, 0.0), tale, ground.folder / "undisturbed")
-        run.look(b"[fake] 1/2 math/stamped-tickets/easy.1: pass\n")
+        run.look(b"[fake] 1/2 math/mod-ladder/L1.1: pass\n")
         whole = log.read_bytes()
         log.write_bytes(damage(whole))
         run.look(b"")

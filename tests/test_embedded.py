@@ -8,7 +8,7 @@ import pytest
 from crucibleforge.cli.main import status
 from crucibleforge.store.folder import all_runs
 
-CASES = "instruct/word-list/easy.*"
+CASES = "math/mod-ladder"
 
 
 @pytest.mark.slow
@@ -28,7 +28,7 @@ def test_the_builtin_model_is_really_asked_counted_timed_and_marked(capsys):
 def test_a_gguf_file_is_asked_and_its_window_is_read_from_the_server(builtin_gguf, tmp_path):
     other = tmp_path / "My Model.gguf"
     other.symlink_to(builtin_gguf)
-    assert status(["run", "--models", str(other), "--cases", "instruct/word-list/easy.1"]) == 0
+    assert status(["run", "--models", str(other), "--cases", "math/mod-ladder/L1.1"]) == 0
     run = next(all_runs(Path("results")))
     assert [target.label for target in run.plan.targets] == ["my-model"]
     events, _ = run.events()
@@ -45,7 +45,7 @@ def test_cases_over_the_configured_window_are_skipped_not_failed(builtin_gguf):
         f"  - {{name: small, provider: here, path: {builtin_gguf}, context_length: 512}}\n",
         encoding="utf-8",
     )
-    assert status(["run", "--cases", "instruct/word-list/easy.1,longctx/*"]) == 0
+    assert status(["run", "--cases", "math/mod-ladder/L1.1,longctx/*"]) == 0
     rows = next(all_runs(Path("results"))).rows()
     assert [row.verdict.outcome for row in rows if row.case.category == "longctx"] == ["skipped"] * 3
     assert [row.verdict.outcome for row in rows if row.case.category == "instruct"] != ["skipped"]

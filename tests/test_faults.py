@@ -27,10 +27,12 @@ from crucibleforge.run.ask import Patience
 from crucibleforge.run.schedule import Bench, carry_out
 from crucibleforge.store import folder
 from crucibleforge.store.log import NAME, opened
+from crucibleforge.suite.expand import suite
+from crucibleforge.suite.select import select
 from crucibleforge.types import Attempt, Row, Selection, Verdict
 
 MODES = range(1, 26)
-CASES = ("math/stamped-tickets/easy.*", "reasoning/jar-shelf/easy.*")
+CASES = ("math/mod-ladder/L[12].*", "math/absorbing-die/L[12].*")
 COUNT = 4
 MOST_BYTES = 300 * 1024 * 1024
 KEY_FORMS = [
@@ -47,7 +49,8 @@ KEY_FORMS = [
 @pytest.fixture(scope="module")
 def known():
     """The right words for each question."""
-    return {first: replies[-1].text for first, (_, replies) in oracle.right_replies().items()}
+    chosen = select(suite(), Selection(cases=CASES))
+    return {oracle.first_message(case): oracle.right_replies(case)[-1].text for case in chosen}
 
 
 @dataclass
@@ -92,6 +95,7 @@ def carried(patience: Patience) -> tuple[int, list[Row]]:
     want = Wanted(
         models=("m",),
         selection=Selection(cases=CASES),
+        form="canonical",
         repeats=None,
         max_cost=None,
         max_minutes=None,

@@ -3,6 +3,9 @@ import pytest
 
 from crucibleforge.chat import Dialogue, Reply, Timing, Usage
 from crucibleforge.types import (
+    LEVEL_OF,
+    LEVELS,
+    RUNGS,
     Attempt,
     Case,
     Event,
@@ -17,7 +20,7 @@ from crucibleforge.types import (
     Verdict,
 )
 
-JOB = Job("m", "math/x/easy.1", 1)
+JOB = Job("m", "math/x/L1.1", 1)
 EVENTS = [
     Attempt(job=JOB, case_hash="h", at="t", replies=(Reply(text="a", finish="stop", usage=Usage(), timing=Timing(1.0)),)),
     Verdict(job=JOB, case_hash="h", outcome="pass", score=1.0),
@@ -31,16 +34,24 @@ def test_an_event_survives_the_log(event):
     assert msgspec.json.decode(msgspec.json.encode(event), type=Event) == event
 
 
-def test_an_id_tells_category_family_and_level():
+@pytest.mark.parametrize(
+    ("rung", "level"), [("L1", "easy"), ("L2", "medium"), ("L3", "hard"), ("L4", "hard"), ("L5", "reserve")]
+)
+def test_an_id_tells_category_family_rung_and_level(rung, level):
     case = Case(
-        id="math/digit-sum/hard.12",
+        id=f"math/digit-sum/{rung}.12",
         hash="h",
         dialogue=Dialogue((), 10),
         expected=1,
         grading=Grading("numeric", {}),
         needs=Needs(10),
     )
-    assert (case.category, case.family, case.level) == ("math", "math/digit-sum", "hard")
+    assert (case.category, case.family, case.rung, case.level) == ("math", "math/digit-sum", rung, level)
+
+
+def test_every_rung_has_a_level_that_users_can_name():
+    assert tuple(LEVEL_OF) == RUNGS
+    assert tuple(dict.fromkeys(LEVEL_OF.values())) == LEVELS
 
 
 def test_price_and_patience_do_not_make_another_model():

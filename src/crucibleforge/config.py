@@ -233,6 +233,15 @@ def merged(selection: Selection, profile: Profile) -> Selection:
     )
 
 
+def with_profile(selection: Selection, config_path: Path | None) -> Selection:
+    """A selection with what its profile says; itself where it names none.
+
+    Raises:
+        UnknownName: there is no such profile.
+    """
+    return merged(selection, load_profile(selection.profile, config_path)) if selection.profile else selection
+
+
 def builtin_target() -> Target:
     """The model that needs no file and no server; `path` is filled in when it has been fetched."""
     return Target(

@@ -8,11 +8,11 @@ import endpoint
 import oracle
 import pytest
 
-from crucibleforge.suite.expand import revision, suite
+from crucibleforge.suite.expand import revision, scored, suite
 
 SMOKE = [case for case in suite() if case.smoke]
-TOTAL = len(suite())
-FAMILY = next(case.family for case in suite() if not (case.needs.sandbox or case.needs.tools))
+TOTAL = len(scored(suite()))
+FAMILY = "math/mod-ladder"
 COUNT = sum(case.family == FAMILY for case in suite())
 CANARY = "sk-canary-0123456789abcdef"
 PASTED = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\r\nANSWER: <img src=x onerror=alert(1)> [click](http://evil.invalid) | `x` *y*"
@@ -106,6 +106,7 @@ def test_a_model_that_is_down_is_not_on_the_board_and_the_exit_says_so(crucible,
     assert "[dead] not finished: no server at http://127.0.0.1:1/v1 (connection refused)" in ended.err.splitlines()
 
 
+@pytest.mark.slow
 def test_the_better_model_comes_first(crucible, configure, oracle_endpoint):
     with endpoint.serving(oracle.answers(lambda case: case.level == "easy")) as worse:
         provider = f"  q: {{base_url: '{worse.url}'}}\n"
@@ -120,7 +121,7 @@ def test_what_a_model_writes_reaches_neither_terminal_nor_report_raw(crucible, c
 
     with endpoint.serving(pasted, lambda: endpoint.listing(PASTED, owned_by=PASTED)) as server:
         configure(server.url)
-        ended = crucible("all")
+        ended = crucible("all", "--smoke")
         again = crucible("report", "--json")
     report = Path("results/report.md").read_text()
     assert "http://evil.invalid" in report  # it is there, and harmless
@@ -134,7 +135,7 @@ def test_a_backslash_before_a_mark_does_not_free_it(crucible, configure):
     link = "ANSWER: \\[click](http://evil.invalid)"
     with endpoint.serving(lambda _: endpoint.stream(endpoint.chat([{"content": link}], "stop", 9, "m"))) as server:
         configure(server.url)
-        crucible("all")
+        crucible("all", "--smoke")
     lines = [line for line in Path("results/report.md").read_text().splitlines() if "click" in line]
     assert lines
     assert [line for line in lines if len(re.search(r"(\\*)\[click", line)[1]) % 2 == 0] == []
@@ -211,7 +212,7 @@ def test_on_a_terminal_there_is_a_bar_with_an_eta(start, configure, oracle_endpo
 
 @pytest.mark.slow
 def test_without_configuration_the_builtin_model_is_measured(crucible, builtin_gguf):
-    ended = crucible("all", "--cases", f"{FAMILY}/easy.1")
+    ended = crucible("all", "--cases", f"{FAMILY}/L1.1")
     assert ended.code == 0
     row = ended.out.splitlines()[-1]
     assert cells(row)[:3] == ["-", "builtin", "-"]

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import made
 import msgspec
 import pytest
 
@@ -7,10 +8,47 @@ from crucibleforge.cli._board import gather, weights, write
 from crucibleforge.config import Config, Scoring
 from crucibleforge.errors import FolderUnusable, UnknownName, boundary
 from crucibleforge.report.scorecard import Board
+from crucibleforge.store import folder
+from crucibleforge.store.log import opened
+from crucibleforge.suite.expand import scored, suite
 
 
 def test_a_folder_without_runs_has_an_empty_board():
     assert gather(Path("none"), Config()).cards == ()
+
+
+def kept(cases, outcome, **fields):
+    run = folder.create(Path("results"), made.plan(cases, **fields), cases)
+    with opened(run.folder) as log:
+        for case in cases:
+            log.append(made.attempt(case))
+            log.append(made.verdict(case, outcome))
+
+
+def test_another_form_stands_after_the_canonical_one_and_counts_for_itself():
+    case = next(case for case in suite() if case.level == "easy")
+    other = msgspec.structs.replace(case, hash="another question")
+    kept([other], "fail", id="20250101T000000000Z-m-0", key="0", form="some-key")
+    kept([case], "pass", id="20250102T000000000Z-m-1", key="1")
+    one, two = gather(Path("results"), Config()).cards
+    assert (one.label, two.label) == ("m", "m [form some-key]")
+    rates = [next(score.rate for score in card.categories if score.name == case.category) for card in (one, two)]
+    assert [(rate.passed, rate.total) for rate in rates] == [(1, 1), (0, 1)]
+    assert not any("older suite" in note for card in (one, two) for note in card.notes)
+
+
+def test_a_folder_with_nothing_but_another_form_shows_it():
+    kept([msgspec.structs.replace(scored(suite())[0], hash="another question")], "pass", form="some-key")
+    board = gather(Path("results"), Config())
+    assert ([card.label for card in board.cards], board.revision) == (["m [form some-key]"], "1.0.0+00000000")
+
+
+def test_the_reserve_is_on_the_board_and_in_no_count():
+    reserve = next(case for case in suite() if case.level == "reserve")
+    kept([reserve], "pass")
+    (card,) = gather(Path("results"), Config()).cards
+    assert (card.overall, card.settled, card.planned) == (None, 0, len(scored(suite())))
+    assert "reserve: 1 of 1 passed, not counted" in card.notes
 
 
 def test_what_is_half_made_is_no_run():

@@ -1,12 +1,14 @@
+import sys
+
 import endpoint
 import oracle
 import pytest
 
-from crucibleforge.cli._carry import Done, conclude
+from crucibleforge.cli._carry import Done, _again, conclude
 from crucibleforge.suite.expand import suite
 
-FEW = next(case.family for case in suite() if not (case.needs.sandbox or case.needs.tools))
-COUNT = sum(case.family == FEW for case in suite())
+FEW = "math/mod-ladder"
+FIRST = next(case for case in suite() if case.family == FEW)
 
 
 def done(**fields):
@@ -24,16 +26,30 @@ def test_an_unfinished_one_does_not(fields, capsys):
     assert capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "again"),
+    [
+        (["run", "--form", "fresh", "--fresh"], "run --form abc"),
+        (["run", "--form=fresh", "--models", "fresh"], "run --form=abc --models fresh"),
+        (["run", "--cases", "math/*"], "run --cases 'math/*'"),
+    ],
+)
+def test_the_command_that_goes_on_asks_the_same_form(monkeypatch, words, again):
+    monkeypatch.setattr(sys, "argv", ["crucibleforge", *words])
+    assert _again("abc") == f"crucibleforge {again}"
+
+
 def test_a_run_stops_at_its_budget_says_so_and_goes_on_with_a_larger_one(crucible, configure, oracle_endpoint):
     config = configure(oracle_endpoint.url)
     config.write_text(config.read_text().replace("thinking: false", "thinking: false, price: {input: 0, output: 1000}"))
-    ended = crucible("run", "--cases", FEW, "--max-cost", "0.35")
-    asked = len(oracle_endpoint.requests)
-    assert ended.code == 1
-    assert 0 < asked < COUNT
-    assert "[fake] not finished: stopped at the budget of $0.35: $" in ended.err
-    again = crucible("run", "--cases", FEW, "--max-cost", "100")
-    assert (again.code, len(oracle_endpoint.requests)) == (0, COUNT)
+    # A request may cost its whole budget, and costs 20 tokens: the second one still fits, the third does not.
+    most = f"{FIRST.dialogue.max_tokens / 1000 + 0.03:.2f}"
+    words = ("run", "--cases", FIRST.id, "--repeats", "4", "--max-cost")
+    ended = crucible(*words, most)
+    assert (ended.code, len(oracle_endpoint.requests)) == (1, 2)
+    assert f"[fake] not finished: stopped at the budget of ${most}: $0.04 spent" in ended.err
+    again = crucible(*words, "100")
+    assert (again.code, len(oracle_endpoint.requests)) == (0, 4)
 
 
 def test_no_time_means_no_request(crucible, configure, oracle_endpoint):

@@ -1,13 +1,11 @@
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from crucibleforge.cli._screen import table
-from crucibleforge.cli.cases import _solve, _solved
-from crucibleforge.errors import CrucibleError, SandboxMissing, Stopped
-from crucibleforge.programs import Ran
-from crucibleforge.suite.expand import revision, suite
+from crucibleforge.suite.expand import drawn, revision, scored, suite
 from crucibleforge.suite.lock import differences, rendered, stored
 from crucibleforge.types import Case
 
@@ -15,11 +13,11 @@ KNOWN = ", ".join(sorted({case.category for case in suite()}))
 FIRST = suite()[0]
 
 
-def test_list_shows_every_case(crucible):
+def test_list_shows_every_case_but_the_reserve(crucible):
     ended = crucible("cases", "list")
     assert ended.code == 0
-    assert [line.split()[0] for line in ended.out.splitlines()[2:]] == [case.id for case in suite()]
-    assert ended.err == f"{len(suite())} of {len(suite())} cases, suite {revision(suite())}\n"
+    assert [line.split()[0] for line in ended.out.splitlines()[2:]] == [case.id for case in scored(suite())]
+    assert ended.err == f"{len(scored(suite()))} of {len(suite())} cases, suite {revision(suite())}\n"
 
 
 def test_list_shows_grader_budget_and_needs(crucible):
@@ -34,19 +32,30 @@ def test_list_shows_grader_budget_and_needs(crucible):
     ("words", "meant"),
     [
         (["--smoke"], lambda case: case.smoke),
-        (["--categories", "math,coding"], lambda case: case.category in {"math", "coding"}),
+        (["--categories", "math,coding"], lambda case: case.category in {"math", "coding"} and case.level != "reserve"),
         (
             ["--difficulty", "hard", "--categories", "math"],
             lambda case: (case.level, case.category) == ("hard", "math"),
         ),
         (["--cases", FIRST.family], lambda case: case.family == FIRST.family),
-        (["--cases", "*/easy.?"], lambda case: case.level == "easy"),
+        (["--difficulty", "reserve"], lambda case: case.level == "reserve"),
+        (["--profile", "quick"], lambda case: case.id.endswith(".1") and case.level != "reserve"),
+        (["--cases", "*/L1.?"], lambda case: case.level == "easy"),
         (["--cases", FIRST.id, "--cases", suite()[-1].id], lambda case: case in (FIRST, suite()[-1])),
     ],
 )
 def test_list_shows_what_is_selected(crucible, words, meant):
     found = json.loads(crucible("cases", "list", "--json", *words).out)
-    assert [one["id"] for one in found] == [case.id for case in suite() if meant(case)]
+    within = suite() if {"--cases", "--difficulty"} & {*words} else scored(suite())
+    assert [one["id"] for one in found] == [case.id for case in within if meant(case)]
+
+
+def test_a_profile_of_the_user_s_is_found_beside_the_configuration(crucible):
+    Path("sub/profiles").mkdir(parents=True)
+    Path("sub/models.yaml").write_text("")
+    Path("sub/profiles/mine.yaml").write_text("cases: [math/mod-ladder]\n")
+    ended = crucible("cases", "list", "--json", "--profile", "mine", "--difficulty", "easy", "--config", "sub/models.yaml")
+    assert [one["id"] for one in json.loads(ended.out)] == ["math/mod-ladder/L1.1"]
 
 
 def test_list_as_json_holds_hash_grader_and_needs(crucible):
@@ -88,16 +97,11 @@ def test_show_tells_what_is_asked_expected_and_how_it_is_marked(crucible, case):
         ),
         (
             ["list", "--difficulty", "hart"],
-            "error: unknown difficulty 'hart'\nhint: did you mean `hard`? known: easy, medium, hard\n",
+            "error: unknown difficulty 'hart'\nhint: did you mean `hard`? known: easy, medium, hard, reserve\n",
         ),
+        (["list", "--profile", "quik"], "error: unknown profile 'quik'\nhint: did you mean `quick`? known: quick\n"),
         (["list", "--cases", "zzz"], "error: unknown case 'zzz'\nhint: `crucibleforge cases list`\n"),
         (["show", "zzz"], "error: unknown case 'zzz'\nhint: `crucibleforge cases list`\n"),
-        (["verify", "--families", "zzz"], "error: unknown family 'zzz'\nhint: `crucibleforge cases list`\n"),
-        (["run-reference", "--families", "zzz"], "error: unknown family 'zzz'\nhint: `crucibleforge cases list`\n"),
-        (
-            ["run-reference", "--families", "math/stamped-tickets"],
-            "error: no case of math/stamped-tickets is marked by running\nhint: `crucibleforge cases list`\n",
-        ),
         (
             ["list", "--categories", "math", "--cases", "coding/*"],
             "error: no case fits all of the filters\nhint: `crucibleforge cases list` shows what there is\n",
@@ -110,80 +114,16 @@ def test_what_does_not_exist_is_one_line_and_a_hint(crucible, words, err):
 
 
 def test_an_unknown_case_offers_its_neighbour(crucible):
-    ended = crucible("cases", "show", FIRST.id.replace("/easy", "/eazy"))
+    ended = crucible("cases", "show", f"{FIRST.id}1")
     assert ended.code == 2
     assert f"`{FIRST.id}`" in ended.err
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [[], ["--json"]])
-def test_verify_tells_what_it_checked(crucible, words):
-    ended = crucible("cases", "verify", "--families", "math/stamped-tickets", *words)
-    found = sum(case.family == "math/stamped-tickets" for case in suite())
-    changed = [line for line in differences(stored(), rendered(suite())) if line.startswith("math/stamped-tickets/")]
-    assert ended.code == (1 if changed else 0)
-    assert ended.err == f"[1/1] math/stamped-tickets: {'PROBLEMS' if changed else 'ok'}\n"
-    if words:
-        checked = {"family": "math/stamped-tickets", "cases": found, "problems": changed}
-        assert json.loads(ended.out) == {"families": [checked], "problems": len(changed)}
-    else:
-        assert (
-            ended.out == "".join(f"{line}\n" for line in changed) + f"{found} cases checked, {len(changed)} problems\n"
-        )
-
-
-CODE = [case for case in suite() if case.needs.sandbox]
-
-
-@pytest.mark.slow
-def test_our_own_programs_are_run_on_canonical_and_hidden_inputs(crucible):
-    meant = [case for case in CODE if case.family == CODE[0].family]
-    ended = crucible("cases", "run-reference", "--families", CODE[0].family)
-    assert ended.code == 0
-    *lines, last = ended.out.splitlines()
-    assert [line.split(": ")[0] for line in lines] == [case.id for case in meant]
-    inputs = [int(line.split(", ")[1].removesuffix(" inputs")) for line in lines]
-    assert all(count > len(case.expected) for count, case in zip(inputs, meant, strict=True))
-    assert last.startswith(f"{len(meant)} programs of ours run, 0 failed, ")
-    assert ended.err.startswith("hidden inputs are from seed ")
-
-
-@pytest.mark.slow
-def test_run_reference_as_json_holds_every_case(crucible):
-    ended = crucible("cases", "run-reference", "--json")
-    found = json.loads(ended.out)
-    assert (ended.code, found["failed"]) == (0, 0)
-    assert [(one["case"], one["outcome"]) for one in found["cases"]] == [(case.id, "pass") for case in CODE]
-
-
-def raising(error):
-    def run(_program):
-        raise error
-
-    return run
-
-
-@pytest.mark.parametrize(
-    ("run", "why"),
-    [
-        (lambda _: Ran((), "nowhere", broken="no such function"), "no such function"),
-        (raising(CrucibleError("our own solution of 'f' failed: it is late")), "our own solution of 'f' failed: it is late"),
-    ],
-)
-def test_a_program_of_ours_that_fails_is_told_with_its_reason_and_ends_nothing(run, why):
-    assert _solved(_solve(CODE[0], run, "ab")) == f"{CODE[0].id}: fail, {why}"
-
-
-@pytest.mark.parametrize("error", [SandboxMissing("no sandbox"), Stopped("stopped")])
-def test_what_is_no_fault_of_our_program_ends_the_command(error):
-    with pytest.raises(type(error)):
-        _solve(CODE[0], raising(error), "ab")
-
-
-def test_checking_the_lock_writes_nothing(crucible):
-    before = stored()
-    changes = differences(before, rendered(suite()))
+def test_checking_the_lock_draws_anew_and_writes_nothing(crucible):
+    before, cases = stored(), drawn()
+    changes = differences(before, rendered(cases))
     ended = crucible("cases", "lock", "--check")
     assert (ended.code, ended.out) == (1 if changes else 0, "".join(f"{line}\n" for line in changes))
-    assert ended.err == f"{len(changes)} differences, suite {revision(suite())}\n"
+    assert ended.err == f"{len(changes)} differences, suite {revision(cases)}\n"
     assert stored() == before

@@ -21,12 +21,12 @@ def attempt(failure=None, tokens=31):
         timing=Timing(total_s=2.0, first_content_s=1.0, last_token_s=1.5),
     )
     return Attempt(
-        job=Job("fake", "a/b/easy.1", 1), case_hash="", at="", replies=() if failure else (reply,), failure=failure
+        job=Job("fake", "a/b/L1.1", 1), case_hash="", at="", replies=() if failure else (reply,), failure=failure
     )
 
 
 def verdict(outcome="pass", why=""):
-    return Verdict(job=Job("fake", "a/b/easy.1", 1), case_hash="", outcome=outcome, score=0.0, why=why)
+    return Verdict(job=Job("fake", "a/b/L1.1", 1), case_hash="", outcome=outcome, score=0.0, why=why)
 
 
 def terminal(**environment):
@@ -58,9 +58,9 @@ def test_lines_tell_each_row_as_it_comes(capsys):
     assert out == ""
     assert err.splitlines() == [
         "[builtin] smol on llama.cpp, context 8,192 tokens, 4 slots",
-        "[fake] 4/45 a/b/easy.1: pass, 60 tok/s",
-        "[fake] 5/45 a/b/easy.1: fail (got 3, expected 4), 60 tok/s",
-        "[fake] a/b/easy.1: the server answered HTTP 400: no",
+        "[fake] 4/45 a/b/L1.1: pass, 60 tok/s",
+        "[fake] 5/45 a/b/L1.1: fail (got 3, expected 4), 60 tok/s",
+        "[fake] a/b/L1.1: the server answered HTTP 400: no",
     ]
 
 
@@ -71,8 +71,8 @@ def test_lines_take_no_orders_from_a_model_or_a_server(capsys):
     watch.marked(verdict("fail", HOSTILE))
     assert capsys.readouterr().err.splitlines() == [
         f"[builtin] {PLAIN} on {PLAIN}",
-        f"[fake] a/b/easy.1: {PLAIN}",
-        f"[fake] 1/1 a/b/easy.1: fail ({PLAIN})",
+        f"[fake] a/b/L1.1: {PLAIN}",
+        f"[fake] 1/1 a/b/L1.1: fail ({PLAIN})",
     ]
 
 
@@ -96,7 +96,7 @@ def test_a_bar_takes_no_orders_from_a_model_or_a_server():
         watch.marked(verdict("fail", HOSTILE))
     lines = words(console).splitlines()
     assert f"[builtin] {PLAIN} on {PLAIN}" in [line.rstrip() for line in lines]
-    assert f"a/b/easy.1: {PLAIN}" in [line.rstrip() for line in lines]
+    assert f"a/b/L1.1: {PLAIN}" in [line.rstrip() for line in lines]
     assert not re.search("\x1b\\[31m|\x07|\x9b", written(console))
 
 

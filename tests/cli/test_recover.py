@@ -6,10 +6,10 @@ import oracle
 import pytest
 
 from crucibleforge.store.folder import all_runs
-from crucibleforge.suite.expand import suite
+from crucibleforge.suite.expand import scored, suite
 from crucibleforge.types import Attempt
 
-FAMILY = next(case.family for case in suite() if not (case.needs.sandbox or case.needs.tools))
+FAMILY = "math/mod-ladder"
 COUNT = sum(case.family == FAMILY for case in suite())
 
 
@@ -74,7 +74,8 @@ def test_a_run_with_recovery_finds_the_answers_by_itself_and_says_so(crucible, c
     assert ended.code == 0
     assert "[fake] reasons before it answers: budgets are 4 times as large, up to 32,768 tokens" in ended.err.splitlines()
     report = Path("results/report.md").read_text()
-    assert f"{COUNT} answers recovered" in report
+    counted = sum(case.family == FAMILY for case in scored(suite()))
+    assert f"{counted} answers recovered" in report
 
 
 def test_a_model_whose_every_reply_is_thought_to_death_is_invalid_and_not_bad(crucible, configure):

@@ -10,7 +10,7 @@ import pytest
 from crucibleforge.run.order import length
 from crucibleforge.suite.expand import revision, suite
 
-FAMILY = next(case.family for case in suite() if not (case.needs.sandbox or case.needs.tools))
+FAMILY = "math/mod-ladder"
 CASES = [case for case in suite() if case.family == FAMILY]
 
 
@@ -103,6 +103,14 @@ def test_a_plan_as_json_holds_the_same(crucible, configure, oracle_endpoint):
     )
     assert min(target["prompt_tokens"], target["completion_tokens"], target["minutes"]) > 0
     assert (oracle_endpoint.connections, Path("results").exists()) == (0, False)
+
+
+def test_a_plan_for_replies_from_a_file_shows_no_time(crucible):
+    Path("there.jsonl").write_text("")
+    words = ("run", "--plan", "--cases", FAMILY, "--models", "replies:there.jsonl")
+    cells = [cell.strip() for cell in crucible(*words).out.splitlines()[3].split("  ") if cell.strip()]
+    assert (cells[0], cells[4:]) == ("there", ["none", "no price", "read from a file"])
+    assert json.loads(crucible(*words, "--json").out)["targets"][0]["minutes"] is None
 
 
 def test_a_plan_for_the_builtin_model_fetches_nothing(crucible, monkeypatch, tmp_path):

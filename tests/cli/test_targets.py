@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from crucibleforge import plugins
-from crucibleforge.cli._targets import resolve
+from crucibleforge.cli._targets import is_builtin, placing, resolve
 from crucibleforge.config import Config, parsed
 from crucibleforge.errors import InputError
 
@@ -56,6 +56,17 @@ def test_all_can_be_joined_with_others_and_nobody_comes_twice():
 def test_a_file_is_named_by_its_path():
     (target,) = resolve(CONFIG, [tiny_gguf("My Model.GGUF")])
     assert (target.label, target.kind, target.path) == ("my-model", "llamacpp", str(Path("My Model.GGUF").resolve()))
+
+
+def test_only_the_builtin_model_gets_its_file_and_no_file_that_is_called_like_it():
+    Path("builtin.jsonl").write_text("")
+    (ours,) = resolve(CONFIG, ["builtin"])
+    for word in (tiny_gguf("builtin.gguf"), "replies:builtin.jsonl"):
+        (theirs,) = resolve(CONFIG, [word])
+        assert (theirs.label, is_builtin(theirs)) == ("builtin", False)
+        assert placing(Path("/cache/ours.gguf"))(theirs) == theirs
+    assert placing(Path("/cache/ours.gguf"))(ours).path == "/cache/ours.gguf"
+    assert placing(None)(ours) == ours
 
 
 def test_where_no_model_is_enabled_one_must_be_named():

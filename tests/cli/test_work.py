@@ -1,6 +1,7 @@
 """What `run` and `all` share: what is refused before anything starts, how a run is stopped and taken up again."""
 
 import json
+import re
 import signal
 import socket
 import threading
@@ -13,13 +14,13 @@ import pytest
 
 from crucibleforge.store.folder import all_runs
 from crucibleforge.store.lock import locked
-from crucibleforge.suite.expand import suite
+from crucibleforge.suite.expand import scored, suite
 from crucibleforge.types import Attempt, Verdict
 
 CATEGORIES = ", ".join(sorted({case.category for case in suite()}))
-FEW = next(case.family for case in suite() if not (case.needs.sandbox or case.needs.tools))
+FEW = "math/mod-ladder"
 COUNT = sum(case.family == FEW for case in suite())
-CODE = next(case for case in suite() if case.needs.sandbox)
+CODE = next(case for case in suite() if case.family == "coding/upset-cost")
 LEAST = min(case.needs.context_tokens for case in suite() if case.family == FEW)
 
 
@@ -61,9 +62,10 @@ def verdicts(run):
         ),
         (
             ["--difficulty", "easi"],
-            "error: unknown difficulty 'easi'\nhint: did you mean `easy`? known: easy, medium, hard\n",
+            "error: unknown difficulty 'easi'\nhint: did you mean `easy`? known: easy, medium, hard, reserve\n",
         ),
         (["--cases", "zzz"], "error: unknown case 'zzz'\nhint: `crucibleforge cases list`\n"),
+        (["--form", "a b"], "error: 'a b' is no form\nhint: `canonical`, `fresh`, or a key of letters, digits and `._-`\n"),
         (["--profile", "quik"], "error: unknown profile 'quik'\nhint: did you mean `quick`? known: quick\n"),
         (
             ["--smoke", "--difficulty", "hard"],
@@ -122,11 +124,11 @@ def test_a_context_in_which_no_case_fits_is_refused(crucible, configure, oracle_
 def test_a_case_that_does_not_fit_is_skipped_and_said_to_be(crucible, configure, oracle_endpoint):
     configure(oracle_endpoint.url, more=f"defaults: {{context_length: {LEAST}}}\n")
     ended = crucible("all", "--cases", FEW)
-    skipped = sum(case.needs.context_tokens > LEAST for case in suite() if case.family == FEW)
+    skipped = [case for case in suite() if case.family == FEW and case.needs.context_tokens > LEAST]
     assert ended.code == 0
-    assert skipped > 0
-    assert f"{skipped} skipped: context too small" in ended.out
-    assert len(oracle_endpoint.requests) == COUNT - skipped
+    assert len(scored(skipped)) > 0
+    assert f"{len(scored(skipped))} skipped: context too small" in ended.out
+    assert len(oracle_endpoint.requests) == COUNT - len(skipped)
 
 
 def test_a_model_needs_its_key(crucible, configure, oracle_endpoint):
@@ -302,7 +304,7 @@ def test_a_server_that_keeps_failing_is_given_up_and_told(crucible, configure):
 
 def test_repeats_are_asked_each(crucible, configure, oracle_endpoint):
     configure(oracle_endpoint.url)
-    ended = crucible("run", "--cases", f"{FEW}/easy.1", "--repeats", "3", "--json")
+    ended = crucible("run", "--cases", f"{FEW}/L1.1", "--repeats", "3", "--json")
     assert json.loads(ended.out)["rows"] == 3
     assert len(oracle_endpoint.requests) == 3
 
@@ -317,6 +319,30 @@ def test_a_row_that_cannot_be_read_is_named_and_asked_again(crucible, configure,
     assert crucible("run", "--cases", FEW).code == 0
     assert len(oracle_endpoint.requests) == COUNT + 1
     assert f"warning: not read: {path} line {len(lines) + 1}: " in crucible("report").err
+
+
+@pytest.mark.slow
+def test_a_fresh_form_is_another_run_whose_key_is_said_and_kept_and_goes_on_with_it(crucible, configure):
+    first = next(case for case in suite() if case.family == FEW)
+    with endpoint.serving(lambda _: endpoint.text("I do not know.")) as server:
+        configure(server.url)
+        assert crucible("run", "--cases", first.id).code == 0
+        ended = crucible("run", "--cases", first.id, "--form", "fresh")
+        canonical, fresh = all_runs(Path("results"))
+        key = fresh.plan.form
+        assert (ended.code, canonical.plan.form) == (0, "canonical")
+        assert re.fullmatch("[0-9a-f]{32}", key)
+        assert ended.err.splitlines()[0] == f"a fresh form; `--form {key}` asks it again"
+        assert list(fresh.cases) == [first.id]
+        assert fresh.cases[first.id].hash != first.hash
+        again = crucible("run", "--cases", first.id, "--form", key)
+        assert again.err.splitlines()[0].startswith(f"nothing is owed: all 1 rows of {fresh.folder} are done")
+        assert (len(server.requests), len(run_folders())) == (2, 2)
+        assert crucible("grade").err.splitlines() == [
+            f"{run.folder.name}: 1 rows marked again, 0 verdicts changed" for run in (canonical, fresh)
+        ]
+    shown = [line.split("  ")[1].strip() for line in crucible("report").out.splitlines()[2:]]
+    assert shown == ["fake", f"fake [form {key}]"]
 
 
 @pytest.mark.slow

@@ -1,73 +1,23 @@
 from __future__ import annotations
 
-from itertools import permutations
+from dataclasses import FrozenInstanceError
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from adding import ADDING
 
-from crucibleforge.families._kit import Draw, answer_dressings, called, code_dressings
-
-
-def test_the_numbers_of_a_key_are_pinned_for_ever():
-    draw = Draw("canonical", "math/pinned", "easy", 1)
-    assert [draw.below(1000) for _ in range(8)] == [260, 794, 153, 989, 3, 522, 283, 805]
-    assert draw.between(-5, 5) == 3
-    assert draw.pick("abcdef") == "b"
-    assert draw.shuffled(range(8)) == [4, 5, 2, 6, 1, 3, 7, 0]
-    assert draw.sample(range(100), 3) == [40, 76, 71]
+from crucibleforge.families._kit import SLOTS, Draft
+from crucibleforge.types import RUNGS
 
 
-def test_a_part_of_the_key_does_not_run_into_the_next():
-    assert Draw("ab", "c").below(1 << 60) != Draw("a", "bc").below(1 << 60)
+def test_every_rung_has_canonical_cases_and_two_thirds_of_those_that_count_are_hard():
+    assert tuple(SLOTS) == RUNGS
+    assert 3 * (SLOTS["L3"] + SLOTS["L4"]) == 2 * sum(SLOTS[rung] for rung in RUNGS if rung != "L5")
 
 
-@given(st.text(), st.integers(1, 1 << 64))
-def test_below_stays_below(key, n):
-    assert 0 <= Draw(key).below(n) < n
+def test_drafts_and_families_share_no_table():
+    assert Draft(prompt="").settings is not Draft(prompt="").settings
 
 
-@pytest.mark.parametrize("n", [0, -3])
-def test_below_nothing_is_refused(n):
-    with pytest.raises(ValueError, match="there is no such number"):
-        Draw("x").below(n)
-
-
-def test_every_order_comes_up_about_equally_often():
-    draw = Draw("orders")
-    counts = dict.fromkeys(permutations("abc"), 0)
-    for _ in range(1200):
-        counts[tuple(draw.shuffled("abc"))] += 1
-    # 200 expected each; 60 is more than four standard deviations.
-    assert all(abs(n - 200) < 60 for n in counts.values())
-
-
-@given(st.lists(st.integers(), max_size=20), st.integers(0, 25))
-def test_a_sample_takes_each_item_once_at_most(items, count):
-    taken = Draw("sample", len(items)).sample(range(len(items)), count)
-    assert len(taken) == len(set(taken)) == min(count, len(items))
-
-
-def test_until_gives_the_first_fitting_draw():
-    draw = Draw("until")
-    assert draw.until(lambda: n if (n := draw.below(10)) > 7 else None) in {8, 9}
-
-
-def test_until_takes_nought_for_a_find():
-    assert Draw("until").until(lambda: 0, tries=1) == 0
-
-
-def test_until_gives_up_with_an_error():
-    with pytest.raises(RuntimeError, match="nothing fitting was drawn in 5 tries"):
-        Draw("until").until(lambda: None, tries=5)
-
-
-def test_dressings_differ():
-    assert len({reply.text for reply in answer_dressings(7)}) == 5
-    assert len({reply.text for reply in code_dressings("def f():\n    return 1\n")}) == 5
-
-
-def test_the_calls_of_a_reply_have_ids_of_their_own():
-    reply = called(("one", "{}"), ("two", "{}"))
-    assert [call.id for call in reply.tool_calls] == ["call_0", "call_1"]
-    assert reply.finish == "tool_calls"
+def test_a_family_does_not_change():
+    with pytest.raises(FrozenInstanceError):
+        ADDING.name = "math/other"

@@ -7,7 +7,7 @@ from crucibleforge.report.board import board
 from crucibleforge.report.scorecard import Source
 from crucibleforge.store.fold import fold
 
-SUITE = [made.case(f"{category}/f/easy.{number}") for category in ("coding", "math") for number in range(1, 11)]
+SUITE = [made.case(f"{category}/f/L1.{number}") for category in ("coding", "math") for number in range(1, 11)]
 
 
 def reply(finish, tokens, **fields):

@@ -8,9 +8,9 @@ from crucibleforge.report.scorecard import Part, Source
 from crucibleforge.store.fold import fold
 from crucibleforge.types import Adapted, Failure, Price
 
-A = made.case("math/sum/easy.1")
-B = made.case("math/sum/hard.1")
-C = made.case("coding/f/easy.1")
+A = made.case("math/sum/L1.1")
+B = made.case("math/sum/L3.1")
+C = made.case("coding/f/L1.1")
 SUITE = [A, B, C]
 BY_ID = {case.id: case for case in SUITE}
 ALL_PASS = [event for case in SUITE for event in (made.attempt(case), made.verdict(case))]
@@ -173,3 +173,26 @@ def test_what_was_learnt_about_a_model_is_noted_once_and_about_no_other():
     assert card(run(*ALL_PASS, adapted=learnt)).notes == ("m refused seed",)
     newer = run(*ALL_PASS, plan=made.plan(SUITE, made.target(model_id="y")))
     assert card(run(*ALL_PASS, adapted=learnt), newer).notes == ()
+
+
+RESERVE = made.case("math/sum/L5.1")
+
+
+def test_the_reserve_is_shown_and_never_counted():
+    plain = card(run(*ALL_PASS))
+    asked = run(*ALL_PASS, made.attempt(RESERVE), made.verdict(RESERVE, "fail"), cases=[*SUITE, RESERVE])
+    found = card(asked)
+    assert (found.overall, found.categories, found.settled, found.planned) == (plain.overall, plain.categories, 3, 3)
+    assert (found.failures, found.notes) == ((), ("reserve: 0 of 1 passed, not counted",))
+
+
+def test_a_reserve_that_was_asked_alone_is_shown_all_the_same():
+    found = card(run(made.attempt(RESERVE), made.verdict(RESERVE), cases=[RESERVE]))
+    assert (found.overall, found.invalid, found.settled) == (None, "", 0)
+    assert found.notes == ("partial (0/3 cases)", "reserve: 1 of 1 passed, not counted")
+
+
+def test_of_a_reserve_that_was_asked_twice_the_newest_settled_row_is_shown():
+    runs = [run(made.attempt(RESERVE), made.verdict(RESERVE, outcome), cases=[RESERVE]) for outcome in ("pass", "fail")]
+    unsettled = run(made.failed(RESERVE), cases=[RESERVE])
+    assert card(*runs, unsettled).notes[-1] == "reserve: 0 of 1 passed, not counted"

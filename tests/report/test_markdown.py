@@ -33,9 +33,9 @@ CARD = Scorecard(
     price=Price(0.15, 0.6, "price list of May"),
     notes=("2 truncated",),
     failures=(
-        FailedRow("coding/f/hard.1", 1, "truncated", "TRUNCATED at 4096 tokens (4096 reasoning tokens); no code in reply"),
-        FailedRow("tooluse/g/easy.2", 2, "fail", "1 call, expected 3"),
-        FailedRow("coding/f/easy.1", 1, "error", "the server answered HTTP 500: oops (3 tries)"),
+        FailedRow("coding/f/L3.1", 1, "truncated", "TRUNCATED at 4096 tokens (4096 reasoning tokens); no code in reply"),
+        FailedRow("tooluse/g/L1.2", 2, "fail", "1 call, expected 3"),
+        FailedRow("coding/f/L1.1", 1, "error", "the server answered HTTP 500: oops (3 tries)"),
     ),
 )
 
@@ -88,9 +88,9 @@ of Prompt, Reasoning of Completion; `-`: not counted.
 
 ### my-model
 
-- coding/f/hard.1: TRUNCATED at 4096 tokens (4096 reasoning tokens); no code in reply
-- tooluse/g/easy.2 (repeat 2): 1 call, expected 3
-- coding/f/easy.1: error: the server answered HTTP 500: oops (3 tries)
+- coding/f/L3.1: TRUNCATED at 4096 tokens (4096 reasoning tokens); no code in reply
+- tooluse/g/L1.2 (repeat 2): 1 call, expected 3
+- coding/f/L1.1: error: the server answered HTTP 500: oops (3 tries)
 """
 
 
@@ -109,24 +109,24 @@ def test_a_rate_shows_its_counts(of, text):
 
 
 def test_a_failure_by_hidden_inputs_tells_their_seed():
-    failed = FailedRow("c/f/easy.1", 1, "fail", "f(1) gave 2, expected 3", "ab12")
+    failed = FailedRow("c/f/L1.1", 1, "fail", "f(1) gave 2, expected 3", "ab12")
     card = msgspec.structs.replace(CARD, failures=(failed, msgspec.structs.replace(failed, seed="`<x>")))
     assert rendered(Board("now", "", (card,))).splitlines()[-2:] == [
-        "- c/f/easy.1: f(1) gave 2, expected 3 (seed ab12)",
-        "- c/f/easy.1: f(1) gave 2, expected 3 (seed '&lt;x>)",
+        "- c/f/L1.1: f(1) gave 2, expected 3 (seed ab12)",
+        "- c/f/L1.1: f(1) gave 2, expected 3 (seed '&lt;x>)",
     ]
 
 
 def test_hostile_words_cannot_leave_their_cell():
     nasty = "a|b\n# c <script>alert(1)</script> [x](javascript:1) `y` \x1b[31m \u202e *z*"
-    card = msgspec.structs.replace(CARD, failures=(FailedRow("c/f/easy.1", 1, "fail", nasty),))
+    card = msgspec.structs.replace(CARD, failures=(FailedRow("c/f/L1.1", 1, "fail", nasty),))
     line = rendered(Board("now", "", (card,))).splitlines()[-1]
-    assert line == "- c/f/easy.1: a\\|b # c &lt;script>alert(1)&lt;/script> \\[x](javascript:1) 'y' \\[31m \\*z\\*"
+    assert line == "- c/f/L1.1: a\\|b # c &lt;script>alert(1)&lt;/script> \\[x](javascript:1) 'y' \\[31m \\*z\\*"
 
 
 def test_a_backslash_before_a_mark_does_not_free_it():
-    card = msgspec.structs.replace(CARD, failures=(FailedRow("c/f/easy.1", 1, "fail", "\\[x](y)"),))
-    assert rendered(Board("now", "", (card,))).splitlines()[-1] == "- c/f/easy.1: \\\\\\[x](y)"
+    card = msgspec.structs.replace(CARD, failures=(FailedRow("c/f/L1.1", 1, "fail", "\\[x](y)"),))
+    assert rendered(Board("now", "", (card,))).splitlines()[-1] == "- c/f/L1.1: \\\\\\[x](y)"
 
 
 def test_plain_leaves_letters_of_every_language():

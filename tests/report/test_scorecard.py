@@ -4,7 +4,7 @@ import pytest
 from crucibleforge.report.scorecard import Overall, Part, Rate, categories, failures, invalid, overall
 from crucibleforge.types import Failure, Recovery, Row
 
-CASES = [made.case(f"math/sum/easy.{number}") for number in range(1, 6)]
+CASES = [made.case(f"math/sum/L1.{number}") for number in range(1, 6)]
 
 
 def row(outcome, number=1, reply=None, **fields):

@@ -6,7 +6,7 @@ from crucibleforge.errors import InputError
 from crucibleforge.run.budget import Budget, Ledger, check, most_usd
 from crucibleforge.types import Price, Thinking
 
-CASES = [made.case(f"math/sum/easy.{n}") for n in range(1, 4)]
+CASES = [made.case(f"math/sum/L1.{n}") for n in range(1, 4)]
 ALL = {case.id: case for case in CASES}
 PLAIN = Thinking("off")
 PRICED = made.target(price=Price(0.0, 1000.0), thinking=PLAIN)  # 0.10 a case at most
@@ -50,7 +50,7 @@ def test_a_reply_that_nobody_counted_costs_the_most_that_it_can():
 
 def test_rows_of_cases_and_targets_that_are_not_in_the_plan_are_passed_over():
     book = ledger()
-    book.book(made.attempt(made.case("other/f/easy.1"), cost_usd=1.0))
+    book.book(made.attempt(made.case("other/f/L1.1"), cost_usd=1.0))
     book.book(made.attempt(CASES[0], label="other", cost_usd=1.0))
     assert book.spent_usd == 0.0
 

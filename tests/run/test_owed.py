@@ -4,7 +4,7 @@ from crucibleforge.run.owed import lost, to_ask, to_mark
 from crucibleforge.store.fold import fold
 from crucibleforge.types import Recovery
 
-CASES = [made.case(f"math/sum/easy.{n}") for n in range(1, 6)]
+CASES = [made.case(f"math/sum/L1.{n}") for n in range(1, 6)]
 NEW, FAILED, ASKED, MARKED, SKIPPED = CASES
 ROWS = fold(
     made.plan(CASES),

@@ -18,8 +18,8 @@ from crucibleforge.store import folder
 from crucibleforge.store.log import opened
 from crucibleforge.types import Adapted, Attempt, Grading, Price, Served, Thinking, Verdict
 
-CASES = [made.case(f"math/sum/easy.{n}") for n in range(1, 9)]
-PROGRAM = made.case("coding/f/easy.1", grading=Grading("program", {"entry": "f"}), expected=[{"args": [1], "returns": 2}])
+CASES = [made.case(f"math/sum/L1.{n}") for n in range(1, 9)]
+PROGRAM = made.case("coding/f/L1.1", grading=Grading("program", {"entry": "f"}), expected=[{"args": [1], "returns": 2}])
 
 
 def dialogue(question, max_tokens):
@@ -169,7 +169,7 @@ def test_the_only_target_being_down_is_the_users_to_mend(tmp_path):
 
 
 def test_cases_over_the_window_are_skipped_and_not_asked(tmp_path):
-    cases = [CASES[0], made.case("longctx/l/hard.1", needs=made.Needs(9000))]
+    cases = [CASES[0], made.case("longctx/l/L3.1", needs=made.Needs(9000))]
     world = World(served=Served("fake", context_length=4096))
     rows, _ = carried(tmp_path, world, plan_of(cases), cases)
     assert [row.verdict.outcome for row in rows] == ["pass", "skipped"]
@@ -177,7 +177,7 @@ def test_cases_over_the_window_are_skipped_and_not_asked(tmp_path):
 
 
 def test_the_smaller_of_configured_and_served_window_counts(tmp_path):
-    cases = [CASES[0], made.case("longctx/l/hard.1", needs=made.Needs(9000))]
+    cases = [CASES[0], made.case("longctx/l/L3.1", needs=made.Needs(9000))]
     plan = plan_of(cases, target(context_length=1000))
     rows, _ = carried(tmp_path, World(served=Served("fake", context_length=99999)), plan, cases)
     assert rows[1].verdict.why == "needs up to 9,000 tokens of context, 1,000 served"
@@ -231,7 +231,7 @@ def test_a_cancelled_run_ends_what_is_being_marked_and_keeps_what_was_done(tmp_p
         raise Stopped("stopped")
 
     async def never_ends(request):
-        if "easy.2" in request.messages[-1].content:
+        if "L1.2" in request.messages[-1].content:
             await asyncio.sleep(60)
         return made.reply("```python\ndef f(x):\n    return 2\n```")
 
@@ -268,9 +268,9 @@ def test_the_longest_is_asked_first_and_one_slow_case_does_not_hold_up_the_other
         order.append(request.messages[-1].content)
         return made.reply()
 
-    small, large = made.case("a/f/easy.1"), made.case("b/f/easy.1", dialogue=dialogue("b", 900))
+    small, large = made.case("a/f/L1.1"), made.case("b/f/L1.1", dialogue=dialogue("b", 900))
     carried(tmp_path, World(answer), cases=[small, large])
-    assert order == ["b", "question a/f/easy.1"]
+    assert order == ["b", "question a/f/L1.1"]
 
 
 def test_a_template_that_the_server_cannot_handle_gives_up_no_target(tmp_path):
@@ -314,7 +314,7 @@ def test_what_is_learnt_of_a_target_stands_in_the_log_and_is_told(tmp_path):
 
 
 def test_a_hosted_server_that_refuses_gets_fewer_at_once(tmp_path):
-    cases = [made.case(f"math/sum/easy.{n}") for n in range(1, 40)]
+    cases = [made.case(f"math/sum/L1.{n}") for n in range(1, 40)]
     world = World()
 
     async def no_more_than_three(_request):

@@ -2,7 +2,7 @@ import made
 
 from crucibleforge.store.fold import fold, jobs
 
-A, B = made.case("math/sum/easy.1"), made.case("math/sum/hard.1")
+A, B = made.case("math/sum/L1.1"), made.case("math/sum/L3.1")
 CASES = {A.id: A, B.id: B}
 
 
@@ -31,4 +31,4 @@ def test_a_new_attempt_voids_the_verdict_on_the_one_before():
 
 
 def test_events_of_jobs_outside_the_plan_are_passed_over():
-    assert rows(made.attempt(A, label="stranger"), made.attempt(made.case("math/sum/easy.9"))) == rows()
+    assert rows(made.attempt(A, label="stranger"), made.attempt(made.case("math/sum/L1.9"))) == rows()

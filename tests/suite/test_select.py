@@ -1,33 +1,40 @@
 import pytest
+from adding import ADDING, DOUBLING
 
 from crucibleforge.errors import InputError, UnknownName
-from crucibleforge.suite.expand import suite
+from crucibleforge.families._build import cases
 from crucibleforge.suite.select import select
 from crucibleforge.types import Selection
 
-
-def chosen(**fields: object) -> tuple:
-    return select(suite(), Selection(**fields))
+SUITE = (*cases(DOUBLING), *cases(ADDING))
 
 
-def test_nothing_said_means_all_in_order():
-    assert chosen() == suite()
+def chosen(**fields: object) -> list[str]:
+    return [case.id for case in select(SUITE, Selection(**fields))]
+
+
+def test_nothing_said_means_all_but_the_reserve_in_order():
+    assert chosen() == [case.id for case in SUITE if case.level != "reserve"]
 
 
 def test_each_filter_narrows():
-    found = chosen(categories=("math", "coding"), difficulty=("hard",))
-    assert {(case.category, case.level) for case in found} == {("math", "hard"), ("coding", "hard")}
+    found = chosen(categories=("math",), difficulty=("hard", "easy"))
+    assert found == ["math/adding/L1.1", "math/adding/L3.1", "math/adding/L4.1"]
+
+
+def test_the_reserve_is_meant_when_it_is_named():
+    assert chosen(difficulty=("reserve",)) == ["coding/doubling/L5.1", "math/adding/L5.1"]
+    assert chosen(cases=("math/adding/L5.1",)) == ["math/adding/L5.1"]
 
 
 def test_a_case_is_named_by_id_family_or_pattern():
-    one = suite()[0]
-    assert chosen(cases=(one.id,)) == (one,)
-    assert {case.family for case in chosen(cases=(one.family,))} == {one.family}
-    assert {case.level for case in chosen(cases=("*/easy.*",))} == {"easy"}
+    assert chosen(cases=("math/adding/L2.1",)) == ["math/adding/L2.1"]
+    assert chosen(cases=("coding/doubling",)) == [f"coding/doubling/L{rung}.1" for rung in range(1, 6)]
+    assert chosen(cases=("*/L2.?",)) == ["coding/doubling/L2.1", "math/adding/L2.1"]
 
 
 def test_smoke_is_the_smoke_cases():
-    assert chosen(smoke=True) == tuple(case for case in suite() if case.smoke)
+    assert chosen(smoke=True) == ["coding/doubling/L1.1", "math/adding/L1.1"]
 
 
 @pytest.mark.parametrize(

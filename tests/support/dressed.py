@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from crucibleforge.chat import Dialogue
-from crucibleforge.families._kit import said
+from crucibleforge.families._dress import said
 from crucibleforge.graders import exact, numeric
 from crucibleforge.types import Case, Finding, Grading, Needs
 
@@ -25,7 +25,7 @@ class Kind:
 
     def case(self) -> Case:
         return Case(
-            id="math/x/easy.1",
+            id="math/x/L1.1",
             hash="0",
             dialogue=Dialogue((), 10),
             expected=self.expected,

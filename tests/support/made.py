@@ -18,7 +18,7 @@ from crucibleforge.types import (
 )
 
 
-def case(name: str = "math/sum/easy.1", **fields: object) -> Case:
+def case(name: str = "math/sum/L1.1", **fields: object) -> Case:
     made = Case(
         id=name,
         hash=f"hash of {name}",

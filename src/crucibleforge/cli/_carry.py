@@ -23,17 +23,20 @@ from crucibleforge.run.schedule import Bench, carry_out
 from crucibleforge.sandbox import Sandbox
 from crucibleforge.store import folder
 from crucibleforge.store.log import opened
+from crucibleforge.suite.expand import CANONICAL_NAME
+from crucibleforge.suite.form import FRESH
 from crucibleforge.types import Row, Target
 
 
-class Done(Struct, frozen=True, kw_only=True):
-    """How a run ended; `unfinished` tells for a target why it could not be finished."""
+class Done(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a run ended; `unfinished` tells for a target why it could not be finished, `form` what was asked."""
 
     run: str
     rows: int
     settled: int
     passed: int
     unfinished: dict[str, str]
+    form: str = CANONICAL_NAME
 
 
 def perform(
@@ -80,7 +83,7 @@ def perform(
     if number:
         place = f" in {run.folder}" if done.settled else ""
         stopped = Stopped(
-            f"stopped: {done.settled} of {done.rows} rows are kept{place}", hint=f"`{_again()}` continues"
+            f"stopped: {done.settled} of {done.rows} rows are kept{place}", hint=f"`{_again(done.form)}` continues"
         )
         stopped.exit_code = 128 + number
         raise stopped
@@ -128,6 +131,7 @@ def _done(run: folder.Run, unfinished: dict[str, str]) -> Done:
         settled=sum(1 for row in rows if row.is_settled),
         passed=sum(1 for row in rows if row.verdict and row.verdict.outcome == "pass"),
         unfinished=unfinished,
+        form=run.plan.form,
     )
 
 
@@ -136,10 +140,16 @@ def conclude(done: Done) -> int:
     for label, why in done.unfinished.items():
         say(f"[{label}] not finished: {plain(why)}")
     if done.settled < done.rows:
-        say(f"{done.rows - done.settled} of {done.rows} rows are still owed; `{_again()}` asks them again")
+        say(f"{done.rows - done.settled} of {done.rows} rows are still owed; `{_again(done.form)}` asks them again")
     return 1 if done.unfinished or done.settled < done.rows else 0
 
 
-def _again() -> str:
-    """The command that continues this one."""
-    return shlex.join(["crucibleforge", *(word for word in sys.argv[1:] if word != "--fresh")])
+def _again(form: str) -> str:
+    """The command that continues this one: a new form would be another run."""
+    words = [word for word in sys.argv[1:] if word != "--fresh"]
+    for place, word in enumerate(words):
+        if word == f"--form={FRESH}":
+            words[place] = f"--form={form}"
+        elif word == FRESH and place and words[place - 1] == "--form":
+            words[place] = form
+    return shlex.join(["crucibleforge", *words])

@@ -17,7 +17,7 @@ from msgspec import Struct
 from crucibleforge.chat import Reply
 from crucibleforge.cli._options import config_option, selection_options, verbose_option
 from crucibleforge.cli._screen import say
-from crucibleforge.config import load_profile, locate, merged
+from crucibleforge.config import locate, with_profile
 from crucibleforge.errors import InputError
 from crucibleforge.providers._shelf import Shelf, read
 from crucibleforge.run.dialogue import next_request
@@ -70,7 +70,7 @@ def COMMAND(  # noqa: N802 - the constant that `cases` adds, and its options
     if shape == _BATCH and not model:
         raise InputError("each request of a batch names its model", hint="`--model NAME`")
     key = resolved(form)
-    chosen = select(suite(key), _selection(Selection(**options), config_path))
+    chosen = select(suite(key), with_profile(Selection(**options), locate(config_path)))
     shelf = read(replies) if replies else None
     made = exported(chosen, model if shape == _BATCH else "", shelf)
     _write(b"".join(line + b"\n" for line in made.lines), out)
@@ -99,10 +99,6 @@ def exported(cases: Iterable[Case], model: str, shelf: Shelf | None) -> Export:
         sent = msgspec.json.decode(body(asked, request, _STREAMING))
         lines.append(msgspec.json.encode(_batch(name, sent) if model else _bare(name, sent)))
     return Export(tuple(lines), to_go_on, left_out)
-
-
-def _selection(given: Selection, config_path: Path | None) -> Selection:
-    return merged(given, load_profile(given.profile, locate(config_path))) if given.profile else given
 
 
 def _so_far(case: Case, shelf: Shelf | None) -> tuple[Reply, ...]:

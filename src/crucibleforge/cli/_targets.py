@@ -38,11 +38,16 @@ def resolve(config: Config, names: Sequence[str]) -> tuple[Target, ...]:
     return tuple(targets.values())
 
 
+def is_builtin(target: Target) -> bool:
+    """True for the built-in model, and not for a file that happens to be called like it."""
+    return (target.label, target.provider) == (BUILTIN, BUILTIN)
+
+
 def placing(builtin: Path | None) -> Callable[[Target], Target]:
     """What gives the built-in model its file; a plan names none, since it lies in a user's cache."""
 
     def placed(target: Target) -> Target:
-        if target.label != BUILTIN or builtin is None:
+        if builtin is None or not is_builtin(target):
             return target
         return msgspec.structs.replace(target, path=str(builtin))
 

@@ -14,7 +14,6 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import click
-import platformdirs
 
 from crucibleforge import plugins
 from crucibleforge.cli._options import json_option, listed, unsandboxed_option, verbose_option
@@ -26,6 +25,7 @@ from crucibleforge.families._contract import Examined
 from crucibleforge.sandbox import Sandbox, open_sandbox
 from crucibleforge.sandbox._fair import execute
 from crucibleforge.store.folder import write_atomically
+from crucibleforge.suite.shelf import cache
 from crucibleforge.suite.verify import checked, orphans, state, summary
 
 _LINES = "import sys; from crucibleforge.suite.verify import lines; sys.stdout.write(lines(sys.argv[1]))"
@@ -102,12 +102,12 @@ def verified(names: Sequence[str], way: Way) -> Iterator[Examined]:
             running = [pool.submit(_check, name, way.full) for name in names]
             for done, future in enumerate(as_completed(running), start=1):
                 found, took = future.result()
+                if not found.problems:
+                    _remember(found.family, full=way.full)
                 left = (time.monotonic() - begin) / done * (len(names) - done)
                 more = f", about {duration(left)} left" if done < len(names) else ""
                 verdict = "PROBLEMS" if found.problems else "ok"
                 say(f"[{done}/{len(names)}] {found.family}: {verdict}, {duration(took)}{more}")
-                if not found.problems:
-                    _remember(found.family, full=way.full)
                 yield found
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -168,5 +168,4 @@ def _key(name: str, *, full: bool) -> str:
 
 
 def _file() -> Path:
-    root = os.environ.get("CRUCIBLEFORGE_CACHE") or platformdirs.user_cache_path("crucibleforge")
-    return Path(root) / "verified.json"
+    return cache() / "verified.json"

@@ -15,7 +15,7 @@ from crucibleforge.cli._board import gather, weights
 from crucibleforge.cli._carry import Done, perform
 from crucibleforge.cli._sandboxed import sandboxed
 from crucibleforge.cli._screen import duration, print_json, say, table
-from crucibleforge.cli._targets import placing, resolve
+from crucibleforge.cli._targets import is_builtin, placing, resolve
 from crucibleforge.config import BUILTIN, Config, load, load_profile, locate, merged, results_folder
 from crucibleforge.errors import InputError
 from crucibleforge.providers import _builtin
@@ -127,14 +127,20 @@ def show_plan(ready: Prepared, want: Wanted) -> None:
             str(made.rows),
             f"~{made.prompt_tokens:,}",
             f"<={made.completion_tokens:,}",
-            f"<={duration(made.minutes * 60)}",
+            "none" if made.minutes is None else f"<={duration(made.minutes * 60)}",
             "no price" if made.cost_usd is None else f"<=${made.cost_usd:.4f}",
-            f"{made.tok_per_s:.0f} tok/s {'measured' if made.is_measured else 'assumed'}",
+            _speed(made),
         ]
         for made in estimates
     ]
     click.echo(table(header, rows))
     say("plan only: nothing was called; every reply is taken to use its whole budget")
+
+
+def _speed(made: Estimate) -> str:
+    if made.minutes is None:
+        return "read from a file"
+    return f"{made.tok_per_s:.0f} tok/s {'measured' if made.is_measured else 'assumed'}"
 
 
 def carry(ready: Prepared, want: Wanted) -> Done:
@@ -188,6 +194,6 @@ def _confirm(ready: Prepared, want: Wanted) -> None:
 
 def _placed(ready: Prepared, found: folder.Run | None) -> Callable[[Target], Target]:
     """Gives the built-in model its file, which is fetched if that model is still to be asked."""
-    is_meant = BUILTIN in {target.label for target in ready.targets}
+    is_meant = any(map(is_builtin, ready.targets))
     is_owed = found is None or any(row.job.label == BUILTIN for row in to_ask(found.rows()))
     return placing(_builtin.path(say=say) if is_meant and is_owed else None)

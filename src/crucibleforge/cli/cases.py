@@ -10,13 +10,13 @@ from typing import Any
 import click
 import msgspec
 
-from crucibleforge import plugins
-from crucibleforge.cli import _export, _new, _reference, _stats, _verify
-from crucibleforge.cli._options import json_option, selection_options, verbose_option
+from crucibleforge.cli import _docs, _export, _new, _reference, _seal, _stats, _verify
+from crucibleforge.cli._options import config_option, json_option, selection_options, verbose_option
 from crucibleforge.cli._screen import print_json, say, table
+from crucibleforge.config import locate, with_profile
 from crucibleforge.errors import InputError, UnknownName
 from crucibleforge.store.folder import write_atomically
-from crucibleforge.suite.expand import family_cases, revision, suite
+from crucibleforge.suite.expand import drawn, revision, suite
 from crucibleforge.suite.lock import NAME, differences, rendered, stored
 from crucibleforge.suite.select import select
 from crucibleforge.types import Case, Selection
@@ -29,11 +29,12 @@ def COMMAND() -> None:  # noqa: N802 - the constant by which the lazy group find
 
 @COMMAND.command("list")
 @selection_options
+@config_option
 @json_option
 @verbose_option
-def list_cases(as_json: bool, **options: Any) -> int:
+def list_cases(*, config_path: Path | None, as_json: bool, **options: Any) -> int:
     """List the cases that a selection means."""
-    chosen = select(suite(), Selection(**options))
+    chosen = select(suite(), with_profile(Selection(**options), locate(config_path)))
     if as_json:
         print_json([_facts(case) for case in chosen])
         return 0
@@ -75,12 +76,13 @@ def show(case_id: str, as_json: bool) -> int:
 @verbose_option
 def lock(check: bool) -> int:
     """Write suites/core.lock from the families, showing what changes."""
-    fresh = rendered(tuple(case for name in plugins.names("families") for case in family_cases(name)))
+    cases = drawn()
+    fresh = rendered(cases)
     changes = differences(stored(), fresh)
     for line in changes:
         click.echo(line)
     if check or not changes:
-        say(f"{len(changes)} differences, suite {revision(suite())}")
+        say(f"{len(changes)} differences, suite {revision(cases)}")
         return 1 if changes else 0
     path = Path(str(files("crucibleforge") / "suites" / NAME))
     if not os.access(path.parent, os.W_OK):
@@ -88,7 +90,7 @@ def lock(check: bool) -> int:
             f"{path} cannot be written", hint="lock from a source checkout, installed with `pip install -e`"
         )
     write_atomically(path, fresh.encode())
-    say(f"wrote {NAME}: {len(suite())} cases, suite {revision(suite())}")
+    say(f"wrote {NAME}: {len(cases)} cases, suite {revision(cases)}")
     return 0
 
 
@@ -107,5 +109,5 @@ def _line(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-for verb in (_verify.COMMAND, _reference.COMMAND, _export.COMMAND, _stats.COMMAND, _new.COMMAND):
-    COMMAND.add_command(verb)
+for module in (_verify, _reference, _export, _stats, _new, _docs, _seal):
+    COMMAND.add_command(module.COMMAND)

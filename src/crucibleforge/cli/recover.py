@@ -19,8 +19,8 @@ from crucibleforge.cli._options import (
 )
 from crucibleforge.cli._sandboxed import sandboxed
 from crucibleforge.cli._screen import print_json, say
-from crucibleforge.cli._targets import placing
-from crucibleforge.config import BUILTIN, locate, results_folder
+from crucibleforge.cli._targets import is_builtin, placing
+from crucibleforge.config import locate, results_folder
 from crucibleforge.errors import InputError, UnknownName
 from crucibleforge.providers import _builtin
 from crucibleforge.run.budget import Budget
@@ -68,7 +68,7 @@ def COMMAND(  # noqa: N802, PLR0913 - the constant by which the lazy group finds
             sandboxed(run.cases.values(), allow_unsandboxed, config_path) as sandbox,
             locked(run.folder.parent.parent),
         ):
-            done.append(perform(run, sandbox, _ready(rows), Budget(max_cost_usd=max_cost), owed))
+            done.append(perform(run, sandbox, _ready(run, rows), Budget(max_cost_usd=max_cost), owed))
     if as_json:
         print_json(done)
     elif not found:
@@ -76,9 +76,11 @@ def COMMAND(  # noqa: N802, PLR0913 - the constant by which the lazy group finds
     return _conclude(done)
 
 
-def _ready(rows: list[Row]) -> Callable[[Target], Target]:
+def _ready(run: Run, rows: list[Row]) -> Callable[[Target], Target]:
     """Gives the targets of these rows their file, and recovery, whatever they were told when the run was planned."""
-    placed = placing(_builtin.path(say=say) if any(row.job.label == BUILTIN for row in rows) else None)
+    labels = {row.job.label for row in rows}
+    is_owed = any(is_builtin(target) and target.label in labels for target in run.plan.targets)
+    placed = placing(_builtin.path(say=say) if is_owed else None)
 
     def ready(target: Target) -> Target:
         return msgspec.structs.replace(placed(target), thinking=msgspec.structs.replace(target.thinking, recovery=True))

@@ -84,14 +84,23 @@ def build(family: Family, rung: Rung, slot: int, item: Item) -> Case:
         answers=draft.answers,
         max_rounds=draft.max_rounds,
     )
+    grading = Grading(family.grading.grader, {**family.grading.settings, **draft.settings})
+    return complete(f"{family.name}/{rung}.{slot}", dialogue, item.answer, grading)
+
+
+def complete(case_id: str, dialogue: Dialogue, expected: Any, grading: Grading) -> Case:
+    """A case with all that follows from what is asked and how it is marked: hash, needs, smoke.
+
+    Answer and settings become plain JSON, as they are again once a case was stored: a grader sees one form only.
+    """
     return Case(
-        id=f"{family.name}/{rung}.{slot}",
+        id=case_id,
         hash=_digest(dialogue),
         dialogue=dialogue,
-        expected=item.answer,
-        grading=Grading(family.grading.grader, {**family.grading.settings, **draft.settings}),
-        needs=_needs(dialogue, family.grading.grader),
-        smoke=rung == "L1" and slot == 1,
+        expected=_plain(expected),
+        grading=Grading(grading.grader, _plain(grading.settings)),
+        needs=_needs(dialogue, grading.grader),
+        smoke=case_id.endswith("/L1.1"),
     )
 
 
@@ -161,6 +170,10 @@ def _needs(dialogue: Dialogue, grader: str) -> Needs:
         tools=bool(dialogue.tools),
         sandbox=isinstance(plugins.find("graders", grader), ByRunning),
     )
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value))
 
 
 def _digest(value: object) -> str:

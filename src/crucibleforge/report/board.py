@@ -71,8 +71,8 @@ def _gathered(label: str, runs: Sequence[Source], suite: Sequence[Case]) -> Gath
     order = {case.id: place for place, case in enumerate(suite)}
     newest: tuple[Target, RunPlan] | None = None
     stale, learnt = 0, []
-    reserve: list[Row] = []
     chosen: dict[tuple[str, int], Row] = {}
+    reserve: dict[tuple[str, int], Row] = {}
     for run in reversed(runs):
         own = next((target for target in run.plan.targets if target.label == label), None)
         touched = [row for row in run.rows if row.job.label == label and (row.attempt or row.verdict)]
@@ -81,17 +81,16 @@ def _gathered(label: str, runs: Sequence[Source], suite: Sequence[Case]) -> Gath
         newest = newest or (own, run.plan)
         learnt += [event for event in run.adapted if event.label == label]
         for row in touched:
-            if row.case.level == "reserve":
-                reserve.append(row)
-                continue
-            if hashes.get(row.case.id) != row.case.hash:
+            is_reserve = row.case.level == "reserve"
+            if not is_reserve and hashes.get(row.case.id) != row.case.hash:
                 stale += 1
                 continue
-            held = chosen.get((row.case.id, row.job.repeat))
+            kept = reserve if is_reserve else chosen
+            held = kept.get((row.case.id, row.job.repeat))
             if held is None or (row.is_settled and not held.is_settled):
-                chosen[row.case.id, row.job.repeat] = row
-    if newest is None or not chosen:
+                kept[row.case.id, row.job.repeat] = row
+    if newest is None or not (chosen or reserve):
         return None
     ordered = sorted(chosen.values(), key=lambda row: (order[row.case.id], row.job.repeat))
     said = tuple(dict.fromkeys(event.what for event in learnt))
-    return Gathered(*newest, tuple(ordered), stale, said, tuple(reserve))
+    return Gathered(*newest, tuple(ordered), stale, said, tuple(reserve.values()))

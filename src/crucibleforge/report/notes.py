@@ -31,8 +31,8 @@ _DRESSING = re.compile(
 class Gathered(Struct, frozen=True):
     """All that counts for one model: its newest target and plan, its rows in the suite's order.
 
-    `stale` is the number of rows of an older suite, `reserve` the rows that are shown and not counted, `learnt` what was
-    learnt about the target on the way.
+    `stale` is the number of rows of an older suite, `reserve` the rows that are shown and not counted, `learnt` what
+    was learnt about the target on the way.
     """
 
     target: Target

@@ -35,7 +35,10 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
-    """What one target's part of a plan takes at most; `cost_usd` None without a price, `minutes` a guess."""
+    """What one target's part of a plan takes at most; `cost_usd` None without a price.
+
+    `minutes` is a guess, None where the replies are there already and are only read.
+    """
 
     label: str
     rows: int
@@ -43,7 +46,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     completion_tokens: int
     tok_per_s: float
     is_measured: bool
-    minutes: float
+    minutes: float | None
     cost_usd: float | None
 
 
@@ -89,6 +92,6 @@ def estimate(target: Target, cases: Sequence[Case], repeats: int, tok_per_s: flo
         completion_tokens=completion,
         tok_per_s=speed,
         is_measured=tok_per_s is not None,
-        minutes=seconds / 60,
+        minutes=None if target.kind == "replies" else seconds / 60,
         cost_usd=cost,
     )

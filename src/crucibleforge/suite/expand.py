@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from crucibleforge import plugins
 from crucibleforge.families import _build
 from crucibleforge.families._draw import CANONICAL
+from crucibleforge.suite import shelf
+from crucibleforge.suite.lock import stored
 from crucibleforge.types import Case
 
 VERSION = "2.0.0"
@@ -24,10 +26,23 @@ def suite(form: str = CANONICAL_NAME) -> tuple[Case, ...]:
     Raises:
         RuntimeError: a family has no item under this key that resembles its canonical ones.
     """
+    if form != CANONICAL_NAME:
+        return drawn(form)
+    lock = stored()
+    kept = shelf.kept(lock)
+    # A family that is not locked yet is drawn each time; it makes the others no slower.
+    cases = tuple(case for name in plugins.names("families") for case in kept.get(name) or family_cases(name))
+    if not kept:
+        shelf.keep(lock, cases)
+    return cases
+
+
+def drawn(form: str = CANONICAL_NAME) -> tuple[Case, ...]:
+    """The same as `suite`, but every case is drawn anew."""
     return tuple(case for name in plugins.names("families") for case in family_cases(name, form))
 
 
-def family_cases(name: str, form: str = CANONICAL_NAME) -> Iterable[Case]:
+def family_cases(name: str, form: str = CANONICAL_NAME) -> Iterator[Case]:
     """The cases of one family, drawn anew."""
     return _build.cases(plugins.find("families", name), key(form))
 
