@@ -20,9 +20,7 @@ def test_a_reference_that_is_slow_is_found():
 
 
 def test_a_family_without_hidden_inputs_is_found(run):
-    faults = found(run, DOUBLING, hidden=None)
-    assert "no hidden inputs, so that the stored ones could be known by heart" in faults
-    assert "a program that knows the stored inputs by heart passes" in faults
+    assert found(run, DOUBLING, hidden=None) == ["no hidden inputs, so that the stored ones could be known by heart"]
 
 
 def test_hidden_inputs_that_do_not_change_are_found(run):

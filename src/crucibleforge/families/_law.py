@@ -14,7 +14,7 @@ from crucibleforge.families._kit import Family, Item
 from crucibleforge.graders import Replies
 from crucibleforge.graders._mark import mark
 from crucibleforge.programs import Program, Ran
-from crucibleforge.types import Case, Finding, Rung
+from crucibleforge.types import RUNGS, Case, Finding, Rung
 
 Result = TypeVar("Result")
 Run = Callable[[Program], Ran]
@@ -27,7 +27,8 @@ class Extent:
     """How many draws a rung the laws look at; a family's `cost` divides all of them.
 
     `generated` are made and timed, `verified` solved twice, `different` compared, `guessed` put to every shortcut;
-    `fuzzed` replies are made up.
+    `fuzzed` replies are made up. On `timed` rungs, from the lowest, slow programs must run out of time; where that is
+    not all, hidden inputs are drawn for the first case of a rung only.
     """
 
     generated: int
@@ -35,9 +36,10 @@ class Extent:
     different: int
     guessed: int
     fuzzed: int
+    timed: int = len(RUNGS)
 
 
-QUICK = Extent(generated=20, verified=10, different=100, guessed=25, fuzzed=20)
+QUICK = Extent(generated=15, verified=6, different=60, guessed=20, fuzzed=20, timed=1)
 FULL = Extent(generated=1000, verified=200, different=5000, guessed=500, fuzzed=10_000)
 """Of field studies: faults of generators show late (public suites fixed items after years), so admission looks wide."""
 
