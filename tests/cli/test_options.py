@@ -36,6 +36,7 @@ def test_run_takes_every_choice_of_cases_models_and_places():
         "cases",
         "smoke",
         "profile",
+        "form",
         "repeats",
         "max_cost",
         "max_minutes",

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from crucibleforge.chat import Dialogue
-from crucibleforge.families._kit import said
+from crucibleforge.families._dress import said
 from crucibleforge.graders import checks, exact, numeric, program, tools
 from crucibleforge.programs import Program
 from crucibleforge.types import Case, Grading, Needs

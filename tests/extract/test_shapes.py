@@ -7,7 +7,7 @@ import pytest
 from crucibleforge.chat import Dialogue
 from crucibleforge.extract.calls import written_calls
 from crucibleforge.extract.code import python_code
-from crucibleforge.families._kit import said
+from crucibleforge.families._dress import said
 from crucibleforge.graders import exact, numeric
 from crucibleforge.graders._said import text_of
 from crucibleforge.types import Case, Grading, Needs

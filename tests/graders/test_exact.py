@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crucibleforge.chat import Dialogue
-from crucibleforge.families._kit import answer_dressings, said
+from crucibleforge.families._dress import answers, said
 from crucibleforge.graders.exact import GRADER, find
 from crucibleforge.types import Case, Element, Finding, Grading, Needs
 
@@ -32,7 +32,7 @@ def marked(text, expected="Tove", finish="stop", **settings):
 @pytest.mark.parametrize("value", ["Tove", "Red  Cup", "3, 1, 2", "x.y-z_1", "It ends."])
 def test_the_right_words_pass_in_every_dress(value, settings):
     closed = {"choices": [*NAMES, value]} if "choices" in settings else settings
-    for reply in answer_dressings(value):
+    for (reply,) in answers(value):
         assert find(asked(value, **closed), (reply,)) == Finding("pass", 1.0)
 
 
@@ -52,7 +52,7 @@ def test_the_right_words_pass_in_every_dress(value, settings):
     ],
 )
 def test_every_kind_passes_in_every_dress(value, expected, settings):
-    for reply in answer_dressings(value):
+    for (reply,) in answers(value):
         finding = find(asked(expected, **settings), (reply,))
         assert (finding.outcome, finding.score, finding.why) == ("pass", 1.0, "")
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crucibleforge.chat import Dialogue
-from crucibleforge.families._kit import answer_dressings, said
+from crucibleforge.families._dress import answers, said
 from crucibleforge.graders.numeric import GRADER, find
 from crucibleforge.types import Case, Finding, Grading, Needs
 
@@ -27,7 +27,7 @@ def marked(text, expected=42, finish="stop", **settings):
 
 @pytest.mark.parametrize("value", [42, "42.0", "42/1", "+42", "0.42e2"])
 def test_the_right_number_passes_in_every_dress(value):
-    for reply in answer_dressings(value):
+    for (reply,) in answers(value):
         assert find(asked(42), (reply,)) == Finding("pass", 1.0)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crucibleforge.chat import Dialogue
 from crucibleforge.errors import CrucibleError
-from crucibleforge.families._kit import code_dressings, said
+from crucibleforge.families._dress import programs, said
 from crucibleforge.graders.program import GRADER, MAX_SOURCE, conclude, program
 from crucibleforge.programs import Call, Program, Raised, Ran, Returned
 from crucibleforge.types import Case, Element, Finding, Grading, Needs
@@ -34,7 +34,7 @@ def concluded(*results, calls=CALLS, cpu_s=(), ours_s=(), **settings):
 
 
 def test_the_program_is_the_reply_s_code_and_the_inputs():
-    for reply in code_dressings(SOURCE):
+    for (reply,) in programs(SOURCE):
         assert program(asked(), (reply,)) == Program(SOURCE, "f", (Call((3, [1])), Call(("a",))))
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from crucibleforge.chat import Reply, Timing, Usage
 from crucibleforge.extract import Unread
-from crucibleforge.families._kit import said
+from crucibleforge.families._dress import said
 from crucibleforge.graders._said import (
     MAX_TEXT,
     all_or_nothing,
