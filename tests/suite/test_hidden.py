@@ -38,9 +38,9 @@ def test_our_own_program_is_never_sent(case):
     assert case.grading.settings["reference"]
     sent = " ".join(message.content for message in case.dialogue.messages)
     lines = [line.strip() for line in case.grading.settings["reference"].splitlines() if len(line.strip()) > 30]
-    held = [line for line in lines if line in sent]
-    # A module to be repaired is sent broken, so some of its lines must be others.
-    assert held == [] if "mended" not in case.id else len(held) < len(lines)
+    # A module to be repaired is sent broken: most of its lines, but never all of them in a row.
+    assert "mended" in case.id or not [line for line in lines if line in sent]
+    assert case.grading.settings["reference"].strip() not in sent
 
 
 def test_hidden_inputs_come_from_seed_and_id_alone():
