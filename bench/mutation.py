@@ -39,6 +39,7 @@ from crucibleforge.stats.intervals import wilson
 ROOT = Path(__file__).parent.parent
 SHORTEST_S = 20.0
 """The least that a mutant may take, for a machine with other work to do."""
+CONTROLS = 5
 DELETED = ast.Assign | ast.AugAssign | ast.Delete | ast.Expr | ast.Raise
 
 
@@ -165,6 +166,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--again", help="an earlier output: only its survivors")
     parser.add_argument("--count", action="store_true", help="only say how many there are")
+    parser.add_argument("--limit", type=float, help="seconds that a mutant may take; else ten times what is usual")
     parser.add_argument("--fast", action="store_true", help="without the tests that are marked slow")
     arguments = parser.parse_args()
 
@@ -201,7 +203,7 @@ def examine(arguments: argparse.Namespace, copy: Path) -> None:
     passed, took_s = run(command, math.inf, log)
     if not passed:
         sys.exit(f"the tests fail as it is:\n{log.read_text()}")
-    limit_s = max(SHORTEST_S, 10 * took_s)
+    limit_s = arguments.limit or max(SHORTEST_S, 10 * took_s)
     print(f"{len(every)} mutants of {arguments.module}, {took_s:.1f} s unmutated", flush=True)
     killed = 0
     for number, one in enumerate(every, 1):
@@ -213,6 +215,9 @@ def examine(arguments: argparse.Namespace, copy: Path) -> None:
         elif took_s >= limit_s:
             print(f"too slow {one.key} line {one.line}: {changed(one, source)}", flush=True)
         print(f"{number}/{len(every)}", end="\r", file=sys.stderr)
+    target.write_text(source, encoding="utf-8")
+    failed = sum(not run(command, limit_s, log)[0] for _ in range(CONTROLS))
+    print(f"{failed} of {CONTROLS} unmutated runs failed")
     low, high = wilson(killed, len(every))
     print(f"{killed} of {len(every)} killed: {killed / len(every):.1%} ({low:.1%} to {high:.1%} by 95%)")
 

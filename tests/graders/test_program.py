@@ -245,6 +245,20 @@ def test_a_late_call_without_a_size_is_compared_with_ours():
     assert finding.why == "f(3): time limit, more than 2 s of CPU, ours took 0.25 s"
 
 
+def test_another_call_of_the_same_size_is_no_step_on_the_way():
+    calls = [{"args": [0], "returns": 0, "size": size} for size in (1000, 5000, 5000)]
+    finding = concluded(RIGHT, RIGHT, LATE, calls=calls, cpu_s=(0.1, 1.9, 2.0))
+    assert finding.why == "time limit at size 5,000: more than 2 s of CPU; size 1,000 took 0.1 s"
+
+
+@pytest.mark.parametrize(
+    ("ours_s", "told"), [(0.0123, "0.012 s"), (9.4, "9.4 s"), (12.6, "13 s"), (123.4, "123 s"), (1234.6, "1,235 s")]
+)
+def test_seconds_are_told_by_two_digits_and_no_part_of_a_large_one(ours_s, told):
+    finding = concluded(LATE, calls=[{"args": [3], "returns": 5}], cpu_s=(5.0,), ours_s=(ours_s,))
+    assert finding.why == f"f(3): time limit, more than 2 s of CPU, ours took {told}"
+
+
 OPERATIONS = [["add", 1], ["add", 2], ["cancel", 3], ["sum"]]
 LOG = [{"args": [[7, "x"], OPERATIONS], "returns": [1, 3, True, 0]}]
 

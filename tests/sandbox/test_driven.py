@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import ctypes
 import os
+import select
 import signal
+import subprocess
 import sys
 import threading
 import time
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +18,8 @@ import pytest
 from crucibleforge.errors import CrucibleError, Stopped
 from crucibleforge.programs import Call, Limits, Program, Raised, Ran, Returned
 from crucibleforge.sandbox import _driven, _driver
-from crucibleforge.sandbox._driven import FILTER, PLAY, Driven, Launch
+from crucibleforge.sandbox._answers import Breach
+from crucibleforge.sandbox._driven import FILTER, PLAY, Driven, Launch, _last_line, _Session, _was_killed, as_user
 
 PROGRAM = Program("def f(x):\n    return x\n", "f", (Call((1,)),))
 READY = """import json, os, sys, time
@@ -175,6 +180,13 @@ def test_a_program_whose_sandbox_is_killed_again_has_used_up_the_memory():
     assert (ran.results, ran.cpu_s, ran.broken) == ((killed, killed), (0.0, 0.0), "")
 
 
+def test_there_is_no_third_chance(tmp_path):
+    script = READY + "open(f'{sys.argv[1]}/{os.getpid()}', 'w').close()\nread()\nos.kill(os.getpid(), 9)"
+    launch = faked(script)._launch
+    Driven(replace(launch, argv=(*launch.argv, str(tmp_path))), "fake").run(PROGRAM, Limits())
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 @pytest.mark.parametrize("end", ["os.kill(os.getpid(), 15)", "os._exit(9 - 1)", "os._exit(0)"])
 def test_another_end_of_the_driver_is_no_want_of_memory(end):
     ran = faked(READY + f"read()\n{end}").run(PROGRAM, Limits())
@@ -245,3 +257,208 @@ def test_a_driver_that_will_not_end_is_killed():
     assert faked(script).run(PROGRAM, Limits()).results == (Returned(1),)
     assert time.monotonic() - begun < 5
     assert not psutil.Process().children(recursive=True)
+
+
+def test_what_patience_refuses_is_not_given_to_the_driver():
+    script = READY + (
+        "for line in sys.stdin:\n    call = json.loads(line)\n    n, [size] = call['n'], call['args']\n"
+        "    say(json.dumps({'n': n, 'raised': ['time limit', '', '', 0]} if size == 20 else {'n': n, 'value': size}))"
+    )
+    sizes = (10, 20, 30, 15)
+    ran = faked(script).run(Program("", "f", tuple(Call((size,), size=size) for size in sizes)), Limits())
+    untried = Raised("time limit", "not tried: size 20 ran into its limit")
+    assert ran.results == (Returned(10), Raised("time limit"), untried, Returned(15))
+    assert ran.cpu_s == (1.5, 1.5, 0.0, 1.5)
+
+
+def test_a_driver_that_hears_nothing_is_trouble_of_the_sandbox():
+    with pytest.raises(CrucibleError) as error:
+        faked("import os, time\nos.close(0)\nprint('{\"ready\": 1}', flush=True)\ntime.sleep(60)").run(
+            PROGRAM, Limits()
+        )
+    assert error.value.message == "the sandbox failed: it ended early"
+    assert error.value.hint == "`crucibleforge status` shows which sandbox this machine can use"
+
+
+def test_a_call_of_any_size_goes_through_a_full_pipe():
+    script = (
+        READY
+        + "time.sleep(0.05)\ncall = json.loads(read())\nsay(json.dumps({'n': call['n'], 'value': len(call['args'][0])}))\nread()"
+    )
+    assert faked(script).run(Program("", "f", (Call(("x" * 2_000_000,)),)), Limits()).results == (Returned(2_000_000),)
+
+
+def test_an_answer_of_many_blocks_is_put_together():
+    ran = faked(READY + "answer('x' * 900_000)\nread()").run(PROGRAM, Limits(answer_bytes=900_000))
+    assert ran.results == (Returned("x" * 900_000),)
+
+
+STRAY = "if os.fork() == 0:\n    os.close(2)\n    time.sleep(60)\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "broken"), [("answer(1)\n", ""), ("read()\n", "the program broke the protocol: it ended early")]
+)
+def test_a_stray_that_holds_the_pipes_is_not_waited_for(before, broken):
+    begun = time.monotonic()
+    assert faked(READY + before + STRAY + "os._exit(0)").run(PROGRAM, Limits()).broken == broken
+    assert time.monotonic() - begun < 5
+    for stray in psutil.Process().children(recursive=True):  # ours to reap, as we are its parent now
+        assert stray.wait(5) is not None
+
+
+@contextmanager
+def session(script):
+    with closing(_Session(faked(script)._launch, "/", lambda: False)) as opened:
+        opened.greet()
+        yield opened
+
+
+def test_an_answer_that_does_not_come_in_time_breaks_the_program():
+    with session("import time\nprint('{\"ready\": 1}', flush=True)\ntime.sleep(60)") as opened:
+        begun = time.monotonic()
+        for late_s in (0.0, 0.1):
+            with pytest.raises(Breach, match="no answer in time"):
+                opened._receive(10, begun + late_s)
+        assert 0.1 <= time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize(("length", "is_taken"), [(10, True), (11, False)])
+def test_a_line_that_does_not_end_has_a_greatest_length(length, is_taken):
+    script = f"import sys\nprint('{{\"ready\": 1}}', flush=True)\nsys.stdin.readline()\nsys.stdout.write('x' * {length})\nsys.stdout.flush()\nsys.stdin.readline()\nprint(flush=True)\nsys.stdin.read()"
+    with session(script) as opened:
+        opened._send({}, time.monotonic() + 20)
+        while not select.select([opened._stdout], [], [], 20)[0]:
+            pass
+        if is_taken:
+            opened._send({}, time.monotonic() + 20)
+            assert opened._receive(10, time.monotonic() + 20) == b"x" * length
+        else:
+            with pytest.raises(Breach, match="its answer is too long"):
+                opened._receive(10, time.monotonic() + 20)
+
+
+def test_a_call_may_last_as_long_as_the_driver_lets_it():
+    with session(READY + "sys.stdin.read()") as opened:
+        opened.load(PROGRAM, Limits(wall_s=3.0))
+        assert 94.5 < opened._deadline() - time.monotonic() <= 95.0
+
+
+def test_a_session_is_closed_once():
+    with session(READY + "print('one\\ntwo', file=sys.stderr)\nsys.stdin.read()") as opened:
+        opened.load(PROGRAM, Limits())
+        opened.close()
+        assert (opened.complaint, opened.was_killed) == ("two", False)
+        assert not psutil.pid_exists(opened._driver.pid)
+
+
+@pytest.mark.slow
+def test_what_is_not_ready_yet_is_not_killed_at_once(tmp_path):
+    mark = tmp_path / "mark"
+    script = f"import time\ntime.sleep(0.4)\nopen({str(mark)!r}, 'w').close()"
+    _Session(faked(script)._launch, "/", lambda: False).close()
+    assert mark.exists()
+
+
+@pytest.mark.parametrize(("text", "line"), [(b"", ""), (b"\n \n", ""), (b"one\ntwo \n\n", "two"), (b"\xff", "\ufffd")])
+def test_of_a_complaint_the_last_line_is_told(text, line):
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.write(writer, text)
+    assert _last_line(reader) == line
+    os.close(writer)
+    assert _last_line(reader) == ""
+    os.close(reader)
+
+
+@pytest.mark.parametrize(
+    ("end", "was_killed"),
+    [
+        ("os.kill(os.getpid(), 9)", True),
+        ("os._exit(137)", True),
+        ("os._exit(9)", True),
+        ("os._exit(136)", False),
+        ("os._exit(138)", False),
+        ("os.kill(os.getpid(), 15)", False),
+        ("os._exit(0)", False),
+        ("time.sleep(60)", False),
+    ],
+)
+def test_only_the_kernel_kills_a_sandbox(end, was_killed):
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", f"import os, time\n{end}"]) as child:
+        if "sleep" not in end:
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert _was_killed(child.pid) is was_killed
+        child.kill()
+        assert child.wait() is not None
+
+
+def test_a_child_drops_to_a_user_and_its_group_and_out_of_all_others():
+    assert as_user(None) == {}
+    assert as_user(0) == {"user": 0, "group": 0, "extra_groups": []}
+    assert as_user(7) == {"user": 7, "group": 7, "extra_groups": []}
+
+
+def test_the_driver_has_the_environment_of_its_launch_and_a_session_of_its_own():
+    script = (
+        "import os\nseen = [dict(os.environ), os.getcwd(), os.getsid(0) == os.getpid()]\n"
+        + READY
+        + "answer(seen)\nread()"
+    )
+    launch = replace(faked(script)._launch, environment=(("A", "b"),))
+    [result] = Driven(launch, "fake").run(PROGRAM, Limits()).results
+    environment, folder, is_leader = result.value
+    environment.pop("LC_CTYPE", None)  # Python may set it for itself (PEP 538)
+    assert (environment, folder, is_leader) == ({"A": "b"}, "/", True)
+
+
+def test_a_folder_is_gone_when_the_code_never_came_to_a_call(tmp_path):
+    script = (
+        READY
+        + f"open({str(tmp_path / 'where')!r}, 'w').write(os.getcwd())\nsay(json.dumps({{'n': json.loads(read())['n'], 'broken': 'no'}}))\nread()"
+    )
+    assert Driven(replace(faked(script)._launch, scratch=True), "fake").run(PROGRAM, Limits()).broken == "no"
+    assert not Path((tmp_path / "where").read_text(encoding="utf-8")).exists()
+
+
+def test_all_calls_of_a_program_have_one_driver():
+    script = READY + "for line in sys.stdin:\n    say(json.dumps({'n': json.loads(line)['n'], 'value': os.getpid()}))"
+    one, other = faked(script).run(Program("", "f", (Call(()), Call(()))), Limits()).results
+    assert one == other
+
+
+def test_a_missing_folder_is_named():
+    with pytest.raises(CrucibleError) as error:
+        _Session(faked(READY)._launch, "/nonexistent/folder", lambda: False)
+    assert error.value.message == "the sandbox failed: /nonexistent/folder: No such file or directory"
+
+
+def test_a_driver_that_was_ready_is_not_given_long_to_end():
+    with session(READY + "time.sleep(60)") as opened:
+        opened.load(PROGRAM, Limits())
+        begun = time.monotonic()
+        opened.close()
+        assert time.monotonic() - begun < 1.5
+
+
+def test_a_last_word_is_heard_after_other_output():
+    script = "import sys, time\nprint('noise', flush=True)\ntime.sleep(0.05)\nsys.exit('no room')"
+    opened = _Session(faked(script)._launch, "/", lambda: False)
+    opened.close()
+    assert opened.complaint == "no room"
+
+
+def test_a_stop_is_noticed_while_a_call_is_handed_over():
+    sandbox = faked(READY + "time.sleep(60)")
+    timer = threading.Timer(0.1, sandbox.stop)
+    timer.start()
+    with pytest.raises(Stopped):
+        sandbox.run(Program("", "f", (Call(("x" * 2_000_000,)),)), Limits())
+    timer.join()
+
+
+def test_whoever_starts_a_driver_becomes_the_parent_of_its_orphans():
+    faked(READY + "answer(1)\nread()").run(PROGRAM, Limits())
+    is_set = ctypes.c_int()
+    assert ctypes.CDLL(None).prctl(37, ctypes.byref(is_set), 0, 0, 0) == 0
+    assert is_set.value == 1

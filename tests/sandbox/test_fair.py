@@ -93,6 +93,22 @@ def test_a_late_call_stays_late_when_ours_is_quick():
     assert sandbox.runs == [("theirs", "a"), ("ours", "a")]
 
 
+def test_a_limit_that_is_just_too_low_for_this_machine_is_lifted():
+    sandbox = Fake(theirs={"a": 5.05}, ours={"a": 0.51})
+    assert kinds(execute(sandbox, asked("a"))) == ["returned"]
+    assert sandbox.limits[-1] == (FACTOR * 0.51,)
+
+
+def test_who_took_more_than_its_limit_is_as_late_as_who_took_all_of_it():
+    class Overshooting(Fake):
+        def answer(self, source, call, limits):
+            result, took_s = super().answer(source, call, limits)
+            return result, took_s + 0.003 * (result is LATE)
+
+    sandbox = Overshooting(theirs={"a": 9.0}, ours={"a": 1.0})
+    assert kinds(execute(sandbox, asked("a"))) == ["returned"]
+
+
 def test_only_the_calls_that_deserve_it_are_tried_again():
     sandbox = Fake(theirs={"a": 9.0, "b": 9.0}, ours={"a": 0.1, "b": 1.0})
     ran = execute(sandbox, asked("a", "b"))
@@ -167,6 +183,26 @@ def test_our_own_solution_that_fails_is_named(entry, reason):
     with pytest.raises(CrucibleError) as error:
         execute(sandbox, asked("a", "b"))
     assert error.value.message == f"our own solution of 'f' failed: {reason}"
+
+
+@pytest.mark.parametrize(("ours_s", "is_broken"), [(59.9, False), (60.0, True)])
+def test_our_own_solution_has_a_minute(ours_s, is_broken):
+    sandbox = Fake(theirs={"l": 1.0}, ours={"l": ours_s})
+    if is_broken:
+        with pytest.raises(CrucibleError, match="our own solution of 'f' failed: time limit"):
+            execute(sandbox, asked(l=16000))
+    else:
+        assert execute(sandbox, asked(l=16000)).reference_cpu_s == (ours_s,)
+
+
+def test_calls_of_which_a_run_says_nothing_were_not_tried():
+    class Silent(Fake):
+        def run(self, program, limits):
+            ran = super().run(program, limits)
+            return Ran(ran.results[:1], "fake", cpu_s=ran.cpu_s[:1])
+
+    ran = execute(Silent(theirs={"a": 1.0, "b": 1.0}), asked("a", "b"))
+    assert ran == Ran((Returned("a"), Raised("time limit", "not tried")), "fake", cpu_s=(1.0, 0.0))
 
 
 def test_our_own_solution_that_is_broken_is_named():
@@ -282,6 +318,12 @@ def test_a_machine_that_became_hardly_slower_gives_none():
     sandbox = Fake(theirs={"s": 0.1, "m": 2.0, "l": 17.0}, ours=ours)
     assert kinds(execute(sandbox, asked(**SIZES)))[2] == "time limit"
     assert len(sandbox.runs) == 3
+
+
+@pytest.mark.parametrize(("again_s", "kind"), [(1.3, "time limit"), (1.31, "returned")])
+def test_a_machine_has_become_slower_by_more_than_three_tenths_or_not_at_all(again_s, kind):
+    sandbox = Fake(theirs={"l": 11.0}, ours={"l": [1.0, again_s]})
+    assert kinds(execute(sandbox, asked(l=16000))) == [kind]
 
 
 def test_a_late_size_brings_small_calls_no_harm_and_no_run_of_ours_on_them():

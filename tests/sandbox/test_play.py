@@ -231,6 +231,7 @@ def test_the_code_is_a_module_that_others_find_by_its_name():
     [
         ("raise ValueError('no', 1)", ["ValueError", "('no', 1)", "line 2, in f", 0]),
         ("raise KeyboardInterrupt", ["KeyboardInterrupt", "", "line 2, in f", 0]),
+        ("exec('1 / 0')", ["ZeroDivisionError", "division by zero", "line 2, in f", 0]),
         ("raise SystemExit(1)", ["exit", "asked to exit before it answered", "line 2, in f", 0]),
         (
             "return __import__('json').loads('x')",
