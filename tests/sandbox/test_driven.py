@@ -452,8 +452,10 @@ def test_a_stop_is_noticed_while_a_call_is_handed_over():
     sandbox = faked(READY + "time.sleep(60)")
     timer = threading.Timer(0.1, sandbox.stop)
     timer.start()
+    begun = time.monotonic()
     with pytest.raises(Stopped):
         sandbox.run(Program("", "f", (Call(("x" * 2_000_000,)),)), Limits())
+    assert time.monotonic() - begun < 5
     timer.join()
 
 

@@ -181,7 +181,7 @@ class Group:
 
     def kills(self) -> int:
         """How many processes the kernel has killed in here for want of memory."""
-        counted = _KILLS.search((self._memory / self._ground.kills).read_text())
+        counted = _KILLS.search((self._memory / self._ground.kills).read_text(encoding="ascii"))
         return int(counted[1]) if counted else 0
 
     def remove(self) -> None:

@@ -64,7 +64,8 @@ def children(pid: int) -> list[int]:
     """The children of a process, zombies too; none if it is gone."""
     tasks = Path("/proc", str(pid), "task")
     try:
-        return [int(child) for task in tasks.iterdir() for child in (task / "children").read_text().split()]
+        lists = [(task / "children").read_text(encoding="ascii") for task in tasks.iterdir()]
+        return [int(child) for children in lists for child in children.split()]
     except (FileNotFoundError, ProcessLookupError):  # the process or a thread of it is gone, or the kernel is unusual
         with suppress(psutil.Error):
             return [child.pid for child in psutil.Process(pid).children()]
