@@ -588,6 +588,14 @@ def test_a_want_of_memory_is_told_with_the_bound(ask):
     )
 
 
+def test_an_error_that_cannot_even_be_named_ends_the_call_and_no_more(ask):
+    source = (
+        "class M(type):\n    @property\n    def __name__(cls): return 5\nclass E(Exception, metaclass=M): pass\n"
+        "def f(x):\n    if x: raise E\n    return x"
+    )
+    assert ask(source, (1,), (0,)).results == (Raised("exit", "ended with status 0 before it answered"), Returned(0))
+
+
 FORGED = "import os\ndef say(text):\n    for fd in range(3, 99):\n        try: os.write(fd, text)\n        except OSError: pass\n"
 
 
