@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import endpoint
 import hypothesis
 import oracle
+import psutil
 import pytest
 
 from crucibleforge.providers import _builtin
@@ -25,6 +27,15 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("CRUCIBLEFORGE_") and name != "CRUCIBLEFORGE_CACHE":
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _no_remains() -> None:
+    """A sandbox makes this process the parent of orphans, such as those of a command that a test has killed."""
+    for child in psutil.Process().children():
+        with suppress(ChildProcessError, psutil.NoSuchProcess):
+            if child.status() == psutil.STATUS_ZOMBIE:
+                os.waitpid(child.pid, os.WNOHANG)
 
 
 @pytest.fixture(scope="session")

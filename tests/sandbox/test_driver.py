@@ -390,6 +390,19 @@ def test_the_inner_filter_is_on_before_the_code_is_read(program, refused, sandbo
     assert ran.results == (Returned(refused),)
 
 
+def test_not_even_a_process_with_a_session_of_its_own_outlives_its_call(sandbox):
+    source = (
+        "import os, time\ndef f(is_first):\n    if is_first:\n        reader, writer = os.pipe()\n        if not os.fork():\n"
+        "            os.setsid()\n            os.write(writer, b'x')\n            time.sleep(60)\n        return os.read(reader, 1).decode()\n"
+        "    found = []\n    for pid in set(range(2, 99)) - {os.getpid()}:\n        try: os.kill(pid, 0)\n"
+        "        except ProcessLookupError: pass\n        else: found.append(pid)\n    return found"
+    )
+    begun = time.monotonic()
+    ran = filtered(sandbox, b"").run(Program(source, "f", (Call((True,)), Call((False,)))), Limits())
+    assert ran.results == (Returned("x"), Returned([]))
+    assert time.monotonic() - begun < 5
+
+
 LIMITS = {"cpu_s": 2.0, "wall_s": 30.0, "answer_bytes": 500}
 
 
@@ -573,6 +586,14 @@ def test_a_want_of_memory_is_told_with_the_bound(ask):
     assert ask("def f(): raise MemoryError", memory_bytes=1 << 28).results == (
         Raised("memory limit", "more than 268435456 bytes"),
     )
+
+
+def test_an_error_that_cannot_even_be_named_ends_the_call_and_no_more(ask):
+    source = (
+        "class M(type):\n    @property\n    def __name__(cls): return 5\nclass E(Exception, metaclass=M): pass\n"
+        "def f(x):\n    if x: raise E\n    return x"
+    )
+    assert ask(source, (1,), (0,)).results == (Raised("exit", "ended with status 0 before it answered"), Returned(0))
 
 
 FORGED = "import os\ndef say(text):\n    for fd in range(3, 99):\n        try: os.write(fd, text)\n        except OSError: pass\n"

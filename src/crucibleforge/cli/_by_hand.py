@@ -20,7 +20,7 @@ from crucibleforge.graders._mark import mark
 from crucibleforge.programs import Program, Ran
 from crucibleforge.report.markdown import plain
 from crucibleforge.suite.expand import suite
-from crucibleforge.suite.hidden import new_seed, with_hidden
+from crucibleforge.suite.hidden import new_seed, seed_of, with_hidden
 from crucibleforge.types import Case, Element, Outcome
 
 _LARGEST = 4 * 1024 * 1024
@@ -92,7 +92,7 @@ def attempt(case: Case, text: str, run: Callable[[Program], Ran], seed: str) -> 
         elements=finding.elements,
         grader=grader,
         isolation=isolation,
-        seed=seed if isolation and whole is not case else "",
+        seed=seed_of(whole, case, isolation, seed),
         cpu_s=ran[-1].cpu_s if ran else (),
         reference_cpu_s=ran[-1].reference_cpu_s if ran else (),
     )

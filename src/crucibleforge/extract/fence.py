@@ -25,14 +25,14 @@ class Fence:
 
 
 def fences(text: str) -> tuple[Fence, ...]:
-    """The last `MAX_FENCES` blocks, in order; the text's end closes one that is left open."""
+    """The last `MAX_FENCES` blocks, in order, without byte order marks; the text's end closes one that is left open."""
     found: list[tuple[str, str, bool]] = []
     opener: re.Match[str] | None = None
     body: list[str] = []
     for line in unified(text).removesuffix("\n").split("\n"):
         if opener is not None:
             if _closes(line, opener):
-                found.append((_tag(opener), "".join(body), True))
+                found.append((_tag(opener), "".join(body).removeprefix("\ufeff"), True))
                 opener = None
             else:
                 body.append(_outdented(line, len(opener[1])) + "\n")
@@ -40,7 +40,7 @@ def fences(text: str) -> tuple[Fence, ...]:
             body = []
             del found[:-MAX_FENCES]
     if opener is not None:
-        found.append((_tag(opener), "".join(body), False))
+        found.append((_tag(opener), "".join(body).removeprefix("\ufeff"), False))
     return tuple(Fence(tag, code, closed) for tag, code, closed in found[-MAX_FENCES:])
 
 

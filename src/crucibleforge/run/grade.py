@@ -8,7 +8,7 @@ import msgspec
 
 from crucibleforge.graders._mark import mark
 from crucibleforge.programs import Program, Ran
-from crucibleforge.suite.hidden import with_hidden
+from crucibleforge.suite.hidden import seed_of, with_hidden
 from crucibleforge.types import Attempt, Case, Row, RunPlan, Verdict
 
 
@@ -28,7 +28,7 @@ def verdict(case: Case, attempt: Attempt, run: Callable[[Program], Ran], plan: R
         elements=finding.elements,
         grader=grader,
         isolation=isolation,
-        seed=plan.seed if isolation and whole is not case else "",
+        seed=seed_of(whole, case, isolation, plan.seed),
     )
 
 

@@ -27,6 +27,11 @@ def new_seed() -> str:
     return secrets.token_hex(8)
 
 
+def seed_of(whole: Case, case: Case, isolation: str, seed: str) -> str:
+    """What a verdict says of its seed: "" where nothing ran, or nothing was drawn from it."""
+    return seed if isolation and whole is not case else ""
+
+
 def with_hidden(case: Case, seed: str, form: str = CANONICAL_NAME) -> Case:
     """The case of a form with the inputs of this seed after its own; the very same object where there are none.
 
