@@ -15,9 +15,9 @@ import platformdirs
 import pytest
 
 from crucibleforge.errors import InputError
+from crucibleforge.gguf import facts
 from crucibleforge.providers import _builtin
 from crucibleforge.providers._builtin import SMOLLM2, Model, Tools, cached, commands
-from crucibleforge.providers._gguf import facts
 
 CONTENT = b"GGUF" + bytes(range(256)) * 40
 TINY = Model(

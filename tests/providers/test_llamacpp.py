@@ -16,8 +16,8 @@ import pytest
 
 from crucibleforge.chat import Message, Request
 from crucibleforge.errors import InputError, Trouble
+from crucibleforge.gguf import Gguf
 from crucibleforge.providers import Probe, _builtin
-from crucibleforge.providers._gguf import Gguf
 from crucibleforge.providers._llamacpp_child import Settings
 from crucibleforge.providers.llamacpp import PROVIDER, LlamaCpp, _reason, _settings
 from crucibleforge.types import Served, Target

@@ -10,8 +10,8 @@ import msgspec
 from crucibleforge import plugins
 from crucibleforge.config import BUILTIN, Config, builtin_target, entry_target, gguf_target
 from crucibleforge.errors import InputError, UnknownName
+from crucibleforge.gguf import facts
 from crucibleforge.providers import replies
-from crucibleforge.providers._gguf import facts
 from crucibleforge.types import Target
 
 

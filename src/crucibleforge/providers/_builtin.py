@@ -25,7 +25,7 @@ from typing import IO
 import platformdirs
 
 from crucibleforge.errors import InputError
-from crucibleforge.providers._gguf import printable
+from crucibleforge.gguf import printable
 
 _CACHE_ENV = "CRUCIBLEFORGE_CACHE"
 _INSTALLER_S = 600.0

@@ -24,8 +24,8 @@ from msgspec import Struct
 
 from crucibleforge.chat import Reply, Request
 from crucibleforge.errors import InputError, Trouble
+from crucibleforge.gguf import Gguf, facts, printable
 from crucibleforge.providers import Probe, Session, openai
-from crucibleforge.providers._gguf import Gguf, facts, printable
 from crucibleforge.providers._llamacpp_child import Settings, Started
 from crucibleforge.types import Served, Target
 

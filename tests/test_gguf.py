@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crucibleforge.errors import InputError
-from crucibleforge.providers._gguf import Gguf, facts, printable
+from crucibleforge.gguf import Gguf, facts, printable
 
 U32, I32, STRING, ARRAY, U64 = 4, 5, 8, 9, 10
 
