@@ -68,7 +68,9 @@ class Request(Struct, frozen=True, omit_defaults=True):
 
     `deadline_s` bounds it, in seconds from its start; None: the target's `timeout_s`. `thinking` False asks the
     server's chat template to leave reasoning out. `case` (as id#hash), `repeat` (from 1) and `round` (from 0) say
-    whose request this is, for providers that look replies up; they are never sent.
+    whose request this is, for providers that look replies up; they are never sent. `extra` are further fields of the
+    body, such as `cache_prompt`, which a server may refuse without refusing the request. `is_traced`: the reply's
+    `Timing` shall keep its `Trace`.
     """
 
     messages: tuple[Message, ...]
@@ -79,6 +81,8 @@ class Request(Struct, frozen=True, omit_defaults=True):
     case: str = ""
     repeat: int = 1
     round: int = 0
+    extra: dict[str, Any] = {}
+    is_traced: bool = False
 
 
 CountSource = Literal["usage", "timings", "stats", "none"]
@@ -103,7 +107,8 @@ class ServerTimings(Struct, frozen=True, omit_defaults=True):
     """A server's own counts and milliseconds. Rate fields are not kept: their meaning changes between builds.
 
     `prompt_n` tokens were read in `prompt_ms` (those out of a cache not among them), `predicted_n` written in
-    `predicted_ms`, of which some builds begin before the first token and some at it.
+    `predicted_ms`, of which some builds begin before the first token and some at it. Of `draft_n` tokens guessed ahead
+    `draft_n_accepted` were right; None where the server does not say.
     """
 
     prompt_n: int
@@ -113,6 +118,25 @@ class ServerTimings(Struct, frozen=True, omit_defaults=True):
     cache_n: int = 0
     load_ms: float | None = None
     source: Literal["llama.cpp", "ollama", "lmstudio"] = "llama.cpp"
+    draft_n: int | None = None
+    draft_n_accepted: int | None = None
+
+
+class Trace(Struct, frozen=True, omit_defaults=True):
+    """Every moment of a reply, from which all its times can be derived again; seconds as in `Timing`, to a microsecond.
+
+    `sent_ns` is the moment from which they count, on this process's monotonic clock. `stamps_s` has one entry for each
+    event that brought text, `counts` the tokens that the server had counted by then (None: it did not say), empty where
+    it never counted as it went. `reads` are time and size, in bytes, of what was read off the socket. `resent` is how
+    often a kept connection turned out closed and the request was sent anew.
+    """
+
+    sent_ns: int
+    headers_s: float | None = None
+    stamps_s: tuple[float, ...] = ()
+    counts: tuple[int | None, ...] = ()
+    reads: tuple[tuple[float, int], ...] = ()
+    resent: int = 0
 
 
 class Timing(Struct, frozen=True, omit_defaults=True):
@@ -120,7 +144,7 @@ class Timing(Struct, frozen=True, omit_defaults=True):
 
     `connect_s` is the time to make the connection, before the clock starts; None when one was reused. `token_events`
     is the number of events that brought text, `first_event_tokens` how many tokens the first of them held, None where
-    the server does not count as it goes.
+    the server does not count as it goes. `trace` is kept where the request asked for it.
     """
 
     total_s: float
@@ -131,6 +155,7 @@ class Timing(Struct, frozen=True, omit_defaults=True):
     connect_s: float | None = None
     token_events: int = 0
     first_event_tokens: int | None = None
+    trace: Trace | None = None
 
     @property
     def first_token_s(self) -> float | None:

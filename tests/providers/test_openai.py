@@ -300,3 +300,42 @@ def test_a_probe_tells_up_needs_key_and_down_apart():
     assert probed(lambda: endpoint.status(404, {})).state == "up"
     assert probed(lambda: endpoint.status(500, {})).state == "down"
     assert asyncio.run(PROVIDER.probe(made.target(base_url=refused_url()))).state == "down"
+
+
+EXTRA = {"cache_prompt": False, "ignore_eos": True}
+
+
+def test_extra_fields_are_sent_and_dropped_for_good_where_they_are_refused():
+    request = Request((Message("user", "q"),), (), 16, extra=EXTRA)
+    _, notices, server = asked(refusing("cache_prompt"), times=2, notices=True, request=request)
+    assert [sorted(EXTRA.keys() & sent.keys()) for sent in server.requests] == [sorted(EXTRA), ["ignore_eos"], ["ignore_eos"]]
+    assert notices == ("the server refuses cache_prompt",)
+
+
+def test_extra_fields_that_are_all_refused_without_a_name_are_all_dropped():
+    request = Request((Message("user", "q"),), (), 16, extra=EXTRA)
+    replies, notices, server = asked(refusing(*EXTRA, says=False), times=2, notices=True, request=request)
+    assert [reply.text for reply in replies] == ["x", "x"]
+    assert not EXTRA.keys() & server.requests[-1].keys()
+    assert notices == ("the server refuses cache_prompt", "the server refuses ignore_eos")
+
+
+def test_extra_fields_are_looked_into_even_after_the_server_has_answered_without_them():
+    async def ask(url):
+        async with PROVIDER.open(made.target(base_url=url, model_id="fake")) as session:
+            await session.ask(REQUEST)
+            return await session.ask(Request((Message("user", "q"),), (), 16, extra=EXTRA))
+
+    with endpoint.serving(refusing("ignore_eos", says=False)) as server:
+        assert asyncio.run(ask(server.url)).text == "x"
+        assert "cache_prompt" in server.requests[-1]
+
+
+def test_a_traced_reply_tells_when_headers_came_and_that_it_was_sent_twice():
+    turn = iter([list(endpoint.text("x")), [(endpoint.End, None)], list(endpoint.text("x"))])
+    traced = Request((Message("user", "q"),), (), 16, is_traced=True)
+    replies, _, _ = asked(lambda _: next(turn), times=2, request=traced)
+    traces = [reply.timing.trace for reply in replies]
+    assert [trace.resent for trace in traces] == [0, 1]
+    assert all(0 < trace.headers_s <= trace.stamps_s[0] for trace in traces)
+    assert asked(lambda _: endpoint.text("x"))[0][0].timing.trace is None

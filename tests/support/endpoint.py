@@ -43,6 +43,28 @@ def stream(events: Iterable[object], *, done: bool = True, delay_s: float = 0.0)
     yield Send, b"0\r\n\r\n"
 
 
+def held(events: Iterable[dict], *, size_bytes: int, delay_s: float) -> Iterator[Step]:
+    """A reply through a proxy that lets nothing pass until it has so many bytes; an event is made every `delay_s`."""
+    steps, waiting = stream(events, delay_s=delay_s), b""
+    yield next(steps)
+    for kind, value in steps:
+        if kind != Send:
+            yield kind, value
+        elif len(waiting := waiting + value) >= size_bytes:
+            yield Send, waiting
+            waiting = b""
+    yield Send, waiting
+
+
+def combed(events: Iterable[dict], together: int) -> Iterator[Step]:
+    """A reply whose small packets wait for the acknowledgement of the one before: several events every 40 ms."""
+    steps = [value for _, value in stream(events)]
+    yield Send, steps[0]
+    for at in range(1, len(steps), together):
+        yield Wait, 0.040
+        yield Send, b"".join(steps[at : at + together])
+
+
 def text(words: str, *, finish: str = "stop", tokens: int | None = None, model: str = "fake") -> Iterator[Step]:
     """A whole reply of plain text, a word an event, with usage."""
     parts = words.split(" ")

@@ -155,3 +155,40 @@ def test_more_events_than_any_budget_makes_are_a_runaway():
     with pytest.raises(Trouble) as caught:
         collector.feed(1, b"data: {}\n\n" * (MAX_EVENTS + 1))
     assert (caught.value.kind, caught.value.message) == ("runaway", "the reply has more than 200,000 events")
+
+
+def said(content, **fields):
+    return b"data: " + json.dumps({"choices": [{"delta": {"content": content}}], **fields}).encode() + b"\n\n"
+
+
+ENDING = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n'
+
+
+def test_a_trace_keeps_every_read_and_every_moment_of_a_token_and_is_left_out_unasked():
+    def fed(**asked):
+        collector = Collector(5_000, **asked)
+        collector.feed(1_005_000, said(""))
+        collector.feed(2_005_400, said("a") + said("b"))
+        collector.feed(3_005_000, ENDING)
+        return collector.reply(4_005_000).timing
+
+    trace = fed(is_traced=True).trace
+    assert (trace.sent_ns, trace.stamps_s, trace.counts) == (5_000, (0.002, 0.002), ())
+    assert trace.reads == ((0.001, len(said(""))), (0.002, 2 * len(said("a"))), (0.003, len(ENDING)))
+    assert fed().trace is None
+
+
+@pytest.mark.parametrize(
+    "counting",
+    [
+        lambda n: {"usage": {"prompt_tokens": 4, "completion_tokens": n}},
+        lambda n: {"timings": {"prompt_n": 4, "prompt_ms": 1.0, "predicted_n": n, "predicted_ms": 1.0}},
+    ],
+)
+def test_a_trace_holds_the_running_count_where_the_server_gives_one(counting):
+    collector = Collector(0, is_traced=True)
+    collector.feed(1, said("abcde", **counting(5)))
+    collector.feed(2, said("a"))
+    collector.feed(3, said("bc", **counting(8)) + ENDING)
+    timing = collector.reply(4).timing
+    assert (timing.trace.counts, timing.first_event_tokens) == ((5, None, 8), 5)

@@ -56,3 +56,11 @@ def test_the_tokens_of_the_first_event_are_those_that_had_come_by_its_time():
     for t_ns, tokens, brought in ((1, 0, False), (5, 2, True), (5, 3, True), (9, 4, True)):
         counts.feed(t_ns, {"usage": {"completion_tokens": tokens}}, brought_text=brought)
     assert [counts.first_event_tokens(t_ns) for t_ns in (None, 1, 5, 9)] == [None, None, 3, 4]
+
+
+def test_guessed_tokens_and_those_that_were_right_are_kept():
+    counts = Counts()
+    timings = {"prompt_n": 1, "prompt_ms": 1, "predicted_n": 9, "predicted_ms": 1, "draft_n": 8, "draft_n_accepted": 6}
+    counts.feed(0, {"timings": timings}, brought_text=False)
+    kept = counts.server_timings()
+    assert (kept.draft_n, kept.draft_n_accepted) == (8, 6)

@@ -148,3 +148,13 @@ def test_a_validation_error_names_its_place():
 def test_any_body_is_classified(body, status, header):
     fault(status, body, header)
     refused_parameter(body)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [{"param": "cache_prompt", "message": "no"}, {"message": "Unrecognized request arguments supplied: cache_prompt, ignore_eos"}],
+)
+def test_an_extra_parameter_is_known_by_name_where_it_was_sent(error):
+    refusal = json.dumps({"error": error}).encode()
+    assert refused_parameter(refusal, {"ignore_eos", "cache_prompt"}) == "cache_prompt"
+    assert refused_parameter(refusal) is None

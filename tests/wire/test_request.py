@@ -78,3 +78,11 @@ def test_reasoning_goes_back_with_the_calls_it_led_to():
     call = ToolCall("c1", "f", "{}")
     sent = json.loads(body(TARGET, Request((Message("assistant", "", (call,), reasoning="hm"),), (), 8)))
     assert sent["messages"][0]["reasoning_content"] == "hm"
+
+
+def test_extra_fields_win_over_sampling_and_never_redirect():
+    request = Request((), (), 8, extra={"temperature": 0.0, "cache_prompt": False, "model": "other", "max_tokens": 9, "stream_options": {"x": 1}})
+    sent = json.loads(body(TARGET, request))
+    assert (sent["temperature"], sent["cache_prompt"], sent["model"], sent["max_tokens"]) == (0.0, False, "m", 8)
+    assert sent["stream_options"] == {"x": 1, "include_usage": True}
+    assert "cache_prompt" not in json.loads(body(TARGET, request, frozenset({"cache_prompt"})))

@@ -56,18 +56,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(status(arguments))
 
 
-def status(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
+def status(
+    arguments: Sequence[str] | None = None, program: click.Command = command, name: str = "crucibleforge"
+) -> int:
+    """Run a command, ours if no other is given, and return its exit code."""
     try:
         with boundary():
-            result = command.main(args=arguments, prog_name="crucibleforge", standalone_mode=False)
+            result = program.main(args=arguments, prog_name=name, standalone_mode=False)
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return error.exit_code
     except click.ClickException as error:
-        return _complain(error.format_message().rstrip("."), _usage_hint(error), error.exit_code)
+        return _complain(error.format_message().rstrip("."), _usage_hint(error, name), error.exit_code)
     except CrucibleError as error:
         return _complain(error.message, error.hint, error.exit_code)
     except (KeyboardInterrupt, click.Abort):
@@ -75,9 +77,9 @@ def status(arguments: Sequence[str] | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _usage_hint(error: click.ClickException) -> str:
+def _usage_hint(error: click.ClickException, name: str) -> str:
     context = getattr(error, "ctx", None)
-    return f"`{context.command_path} --help`" if context else "`crucibleforge --help`"
+    return f"`{context.command_path if context else name} --help`"
 
 
 def _complain(message: str, hint: str, code: int) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from time import monotonic, perf_counter_ns
@@ -17,27 +16,25 @@ from typing import Any
 
 import aiohttp
 import msgspec
+from msgspec.structs import replace
 
 from crucibleforge.chat import Reply, Request
 from crucibleforge.errors import EndpointDown, InputError, Malformed, Trouble
 from crucibleforge.providers import Probe, Session
+from crucibleforge.providers._client import CONNECT_S, Stamps, client, key, redactor
 from crucibleforge.redact import Redactor
 from crucibleforge.types import Served, Target
 from crucibleforge.wire.collect import Collector
 from crucibleforge.wire.fault import fault, refused_parameter
 from crucibleforge.wire.request import body
 
-_CONNECT_S = 4.0
 _PROBE_S = 4.5
-# Servers built on uvicorn or llama.cpp drop an idle connection after 5 s; we let go of it first.
-_KEEPALIVE_S = 4.0
 _REPLY_BYTES = 64 * 1024 * 1024
 """Decoded: far beyond any budget of tokens, and little enough to hold."""
 _ERROR_BYTES = 64 * 1024
 _ERROR_S = 5.0
 _LISTING_BYTES = 16 * 1024 * 1024
 _SHOWN_CHARACTERS = 300
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
 _OK = 200
 _REFUSALS = {400, 422}
 _NO_LISTING = {404, 405, 501}
@@ -50,16 +47,16 @@ class OpenAI:
     @asynccontextmanager
     async def open(self, target: Target) -> AsyncIterator[Session]:
         """Check that the server answers and that a key is at hand, then yield a session."""
-        secret = _key(target)
-        async with _client(target, secret) as client:
-            yield _Session(client, target, _redactor(target).within(await _served(client, target, secret)))
+        secret = key(target)
+        async with client(target, secret) as http:
+            yield _Session(http, target, redactor(target).within(await _served(http, target, secret)))
 
     async def probe(self, target: Target) -> Probe:
         """Read the server's list of models."""
         secret = os.environ.get(target.api_key_env, "") if target.api_key_env else ""
         try:
-            async with _client(target, secret) as client:
-                status, listing = await _listing(client, target)
+            async with client(target, secret) as http:
+                status, listing = await _listing(http, target)
         except InputError as error:
             return Probe("down", detail=error.message)
         if status in {401, 403}:
@@ -67,7 +64,7 @@ class OpenAI:
         if status != _OK and status not in _NO_LISTING:
             return Probe("down", detail=f"the server answered HTTP {status} to a request for its models")
         ids = tuple(entry["id"] for entry in listing if isinstance(entry.get("id"), str))
-        return Probe("up", models=_redactor(target).within(ids))
+        return Probe("up", models=redactor(target).within(ids))
 
 
 PROVIDER = OpenAI()
@@ -83,12 +80,13 @@ class _RefusedError(Exception):
 
 
 class _Session:
-    def __init__(self, client: aiohttp.ClientSession, target: Target, served: Served) -> None:
-        self._client = client
+    def __init__(self, http: aiohttp.ClientSession, target: Target, served: Served) -> None:
+        self._http = http
         self._target = target
-        self._redact = _redactor(target)
+        self._redact = redactor(target)
         self._dropped: frozenset[str] = frozenset()
         self._may_search = True
+        self._taken: set[str] = set()
         self._notices: list[str] = []
         self.served = served
 
@@ -128,26 +126,36 @@ class _Session:
         """
         while True:
             try:
-                return await self._afresh(request, self._dropped)
+                reply = await self._afresh(request, self._dropped)
             except _RefusedError as refused:
-                if refused.named in _DROPPABLE and refused.named not in self._dropped:
+                known = {*_DROPPABLE, *request.extra}
+                if refused.named is not None and refused.named in known - self._dropped:
                     self._drop(refused.named)
                     continue
-                if refused.named is None and self._may_search and (reply := await self._without_one(request)):
-                    return reply
+                if refused.named is None and (found := await self._without(request)):
+                    return found
                 raise refused.trouble from None
+            else:
+                self._taken |= request.extra.keys()
+                return reply
 
-    async def _without_one(self, request: Request) -> Reply | None:
-        self._may_search = False
+    async def _without(self, request: Request) -> Reply | None:
+        """Try without each parameter that may be at fault in turn, then without all of `extra` that is new."""
         sent = self._target.sampling
-        for parameter in _DROPPABLE:
-            if parameter in self._dropped or getattr(sent, parameter, parameter) is None:
+        usual = [name for name in _DROPPABLE if getattr(sent, name, name) is not None] if self._may_search else []
+        fresh = [name for name in request.extra if name not in self._taken]
+        self._may_search = False
+        self._taken |= set(fresh)
+        guesses = [(name,) for name in (*fresh, *usual)] + ([tuple(fresh)] if len(fresh) > 1 else [])
+        for guess in guesses:
+            if self._dropped.issuperset(guess):
                 continue
             try:
-                reply = await self._afresh(request, self._dropped | {parameter})
+                reply = await self._afresh(request, self._dropped.union(guess))
             except _RefusedError:
                 continue
-            self._drop(parameter)
+            for name in guess:
+                self._drop(name)
             return reply
         return None
 
@@ -158,26 +166,29 @@ class _Session:
 
     async def _afresh(self, request: Request, dropped: frozenset[str]) -> Reply:
         """Ask; where the server had closed the kept connection before any byte came, ask on another one."""
+        stamps, resent = Stamps(), 0
         while True:
-            stamps = SimpleNamespace(sent_ns=perf_counter_ns(), connect_from_ns=None, connect_s=None, is_answered=False)
             try:
                 async with asyncio.timeout(request.deadline_s or self._target.timeout_s):
-                    return await self._ask(request, dropped, stamps)
+                    reply = await self._ask(request, dropped, stamps)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
                 # Each turn uses up one kept connection; on a fresh one it is real trouble.
-                if stamps.is_answered or stamps.connect_from_ns is not None:
+                if stamps.headers_ns is not None or stamps.connect_from_ns is not None:
                     raise
+                stamps, resent = Stamps(), resent + 1
+            else:
+                return _traced(reply, stamps, resent)
 
-    async def _ask(self, request: Request, dropped: frozenset[str], stamps: SimpleNamespace) -> Reply:
+    async def _ask(self, request: Request, dropped: frozenset[str], stamps: Stamps) -> Reply:
         url = f"{self._target.base_url}/chat/completions"
         data = body(self._target, request, dropped)
-        async with self._client.post(url, data=data, trace_request_ctx=stamps, allow_redirects=False) as response:
-            stamps.is_answered = True
+        async with self._http.post(url, data=data, trace_request_ctx=stamps, allow_redirects=False) as response:
+            stamps.headers_ns = perf_counter_ns()
             if response.status != _OK:
                 words = self._redact.body(await _complaint(response.content))
                 trouble = fault(response.status, words, response.headers.get("Retry-After"))
                 if response.status in _REFUSALS and isinstance(trouble, Trouble) and trouble.kind == "rejected":
-                    raise _RefusedError(trouble, refused_parameter(words))
+                    raise _RefusedError(trouble, refused_parameter(words, request.extra))
                 raise trouble
             if response.content_type != "text/event-stream":
                 raise Trouble(
@@ -186,7 +197,7 @@ class _Session:
                 )
             return await self._read(response, request, stamps)
 
-    async def _read(self, response: aiohttp.ClientResponse, request: Request, stamps: SimpleNamespace) -> Reply:
+    async def _read(self, response: aiohttp.ClientResponse, request: Request, stamps: Stamps) -> Reply:
         """Stamp the bytes as they come, parse them when all are there."""
         events: list[tuple[int, bytes]] = []
         size_bytes = 0
@@ -208,11 +219,21 @@ class _Session:
             raise
 
 
-def _collected(events: list[tuple[int, bytes]], ended_ns: int, stamps: SimpleNamespace, request: Request) -> Reply:
-    collector = Collector(stamps.sent_ns, max_tokens=request.max_tokens)
+def _collected(events: list[tuple[int, bytes]], ended_ns: int, stamps: Stamps, request: Request) -> Reply:
+    collector = Collector(stamps.sent_ns, max_tokens=request.max_tokens, is_traced=request.is_traced)
     for t_ns, chunk in events:
         collector.feed(t_ns, chunk)
     return collector.reply(ended_ns, stamps.connect_s)
+
+
+def _traced(reply: Reply, stamps: Stamps, resent: int) -> Reply:
+    """The reply, with what only the client knows added to its trace."""
+    trace = reply.timing.trace
+    if trace is None or stamps.headers_ns is None:
+        return reply
+    headers_s = round((stamps.headers_ns - stamps.sent_ns) * 1e-9, 6)
+    trace = replace(trace, headers_s=headers_s, resent=resent)
+    return replace(reply, timing=replace(reply.timing, trace=trace))
 
 
 @contextmanager
@@ -250,81 +271,14 @@ def _watched(stall_s: float) -> Iterator[SimpleNamespace]:
             timer.cancel()
 
 
-@asynccontextmanager
-async def _client(target: Target, secret: str) -> AsyncIterator[aiohttp.ClientSession]:
-    headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-    headers |= {name: _expanded(value) for name, value in target.headers.items()}
-    if secret:
-        headers["Authorization"] = f"Bearer {secret}"
-    for name, value in headers.items():
-        # What is sent of such a value differs from what is known here, and could then not be taken out of an echo.
-        if not value.isprintable():
-            raise InputError(
-                f"the header {name} of provider '{target.provider}' would hold a character that none can carry",
-                hint="look for a line break in the variable that it is made of",
-            )
-    # No limit of the session: each request brings its own deadline.
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
-    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE_S)
-    async with aiohttp.ClientSession(
-        headers=headers, timeout=timeout, connector=connector, trace_configs=[_tracing()]
-    ) as client:
-        yield client
-
-
-def _tracing() -> aiohttp.TraceConfig:
-    async def sent(_session: Any, context: SimpleNamespace, _params: Any) -> None:
-        if context.trace_request_ctx is not None:
-            context.trace_request_ctx.sent_ns = perf_counter_ns()
-
-    async def connecting(_session: Any, context: SimpleNamespace, _params: Any) -> None:
-        if context.trace_request_ctx is not None:
-            context.trace_request_ctx.connect_from_ns = perf_counter_ns()
-
-    async def connected(_session: Any, context: SimpleNamespace, _params: Any) -> None:
-        stamps = context.trace_request_ctx
-        if stamps is not None and stamps.connect_from_ns is not None:
-            stamps.connect_s = (perf_counter_ns() - stamps.connect_from_ns) * 1e-9
-
-    tracing = aiohttp.TraceConfig()
-    tracing.on_request_headers_sent.append(sent)
-    tracing.on_request_chunk_sent.append(sent)
-    tracing.on_connection_create_start.append(connecting)
-    tracing.on_connection_create_end.append(connected)
-    return tracing
-
-
-def _key(target: Target) -> str:
-    if not target.api_key_env:
-        return ""
-    secret = os.environ.get(target.api_key_env, "")
-    if not secret:
-        raise InputError(
-            f"provider '{target.provider}' needs an API key and ${target.api_key_env} is not set",
-            hint=f"`export {target.api_key_env}=...`",
-        )
-    return secret
-
-
-def _expanded(value: str) -> str:
-    """Put environment variables in place of `${NAME}`; an unset one becomes nothing."""
-    return _VARIABLE.sub(lambda match: os.environ.get(match[1], ""), value)
-
-
-def _redactor(target: Target) -> Redactor:
-    """Knows the values of all environment variables that go into a request's headers."""
-    names = {target.api_key_env, *(name for value in target.headers.values() for name in _VARIABLE.findall(value))}
-    return Redactor(os.environ.get(name, "") for name in names)
-
-
 def _shown(text: str, redact: Redactor) -> str:
     """A server's words without the secrets that it may echo, then cut: a cut secret would not be found."""
     text = redact(text)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]} …"
 
 
-async def _served(client: aiohttp.ClientSession, target: Target, secret: str) -> Served:
-    status, listing = await _listing(client, target)
+async def _served(http: aiohttp.ClientSession, target: Target, secret: str) -> Served:
+    status, listing = await _listing(http, target)
     if status in {401, 403}:
         wanted = f"${target.api_key_env}" if target.api_key_env else "`api_key_env` of the provider"
         state = "refuses the key in" if secret else "wants an API key; set"
@@ -344,29 +298,29 @@ async def _served(client: aiohttp.ClientSession, target: Target, secret: str) ->
 def _context_length(entry: dict[str, Any]) -> int | None:
     """The served window in tokens as vLLM, LM Studio, OpenRouter and llama.cpp state it."""
     meta = entry.get("meta")
-    for holder, key in (
+    for holder, name in (
         (entry, "max_model_len"),
         (entry, "loaded_context_length"),
         (entry, "context_length"),
         (meta if isinstance(meta, dict) else {}, "n_ctx"),
     ):
-        value = holder.get(key)
+        value = holder.get(name)
         if isinstance(value, int) and value > 0:
             return value
     return None
 
 
-async def _listing(client: aiohttp.ClientSession, target: Target) -> tuple[int, list[dict[str, Any]]]:
+async def _listing(http: aiohttp.ClientSession, target: Target) -> tuple[int, list[dict[str, Any]]]:
     """HTTP status and entries of `/models`; no entries when the body is not such a list."""
     url = f"{target.base_url}/models"
-    timeout = aiohttp.ClientTimeout(total=_PROBE_S, sock_connect=_CONNECT_S)
+    timeout = aiohttp.ClientTimeout(total=_PROBE_S, sock_connect=CONNECT_S)
     try:
-        async with client.get(url, timeout=timeout, allow_redirects=False) as response:
+        async with http.get(url, timeout=timeout, allow_redirects=False) as response:
             status, text = response.status, await _up_to(_LISTING_BYTES, response.content, bytearray())
     except (aiohttp.ClientError, OSError, ValueError) as error:
         reason = "it did not answer in time" if isinstance(error, TimeoutError) else _reason(error)
         raise EndpointDown(
-            f"no server at {target.base_url} ({_shown(reason, _redactor(target))})",
+            f"no server at {target.base_url} ({_shown(reason, redactor(target))})",
             hint="start the server or mend `base_url`; `crucibleforge status` shows every provider",
         ) from None
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from crucibleforge.chat import Finish, Reply, Timing, ToolCall
+from crucibleforge.chat import Finish, Reply, Timing, ToolCall, Trace
 from crucibleforge.errors import Trouble
 from crucibleforge.wire.calls import Calls
 from crucibleforge.wire.counts import Counts
@@ -41,10 +41,13 @@ MAX_EVENTS = 200_000
 class Collector:
     """Feed `(t_ns, bytes)` as they arrive; `reply` when the stream has ended. Times are of one monotonic clock.
 
-    `max_tokens` is the limit that was sent, against which the server's count is checked; None: it is not.
+    `max_tokens` is the limit that was sent, against which the server's count is checked; None: it is not. `is_traced`:
+    every moment is kept.
     """
 
-    def __init__(self, t0_ns: int, *, max_tokens: int | None = None, max_text: int = _MAX_TEXT) -> None:
+    def __init__(
+        self, t0_ns: int, *, max_tokens: int | None = None, max_text: int = _MAX_TEXT, is_traced: bool = False
+    ) -> None:
         self._t0_ns = t0_ns
         self._max_tokens = max_tokens
         self._left = max_text
@@ -61,6 +64,7 @@ class Collector:
         self._events = 0
         self._token_events = 0
         self._done = False
+        self._trace = _Tracer(t0_ns) if is_traced else None
 
     def feed(self, t_ns: int, chunk: bytes) -> None:
         """Take in bytes that arrived at `t_ns`.
@@ -69,6 +73,8 @@ class Collector:
             Trouble: an event is not JSON, holds an error of the server, or the reply is longer than any may be.
             Malformed: the server could not parse the model's tool call.
         """
+        if self._trace is not None:
+            self._trace.read(t_ns, len(chunk))
         if self._done:
             return
         for data in self._splitter.feed(chunk):
@@ -120,6 +126,7 @@ class Collector:
             connect_s=connect_s,
             token_events=self._token_events,
             first_event_tokens=self._counts.first_event_tokens(first_token_ns),
+            trace=None if self._trace is None else self._trace.whole(),
         )
 
     def _event(self, t_ns: int, data: bytes) -> None:
@@ -139,7 +146,9 @@ class Collector:
         if isinstance(choice.get("finish_reason"), str):
             self._finish = choice["finish_reason"] or self._finish
         brought_text = self._delta(t_ns, _dict(choice.get("delta")))
-        self._counts.feed(t_ns, event, brought_text=brought_text)
+        tokens = self._counts.feed(t_ns, event, brought_text=brought_text)
+        if brought_text and self._trace is not None:
+            self._trace.token(t_ns, tokens)
 
     def _choice(self, choices: Any) -> dict[str, Any]:
         """The first choice; we ask for one, so more than one is not the reply that was asked for."""
@@ -182,6 +191,35 @@ class Collector:
         self._left -= characters
         if self._left < 0:
             raise Trouble("runaway", "the reply is longer than any reply may be")
+
+
+class _Tracer:
+    """Keeps the moments of a reply."""
+
+    def __init__(self, t0_ns: int) -> None:
+        self._t0_ns = t0_ns
+        self._reads: list[tuple[float, int]] = []
+        self._stamps_s: list[float] = []
+        self._counts: list[int | None] = []
+
+    def read(self, t_ns: int, size_bytes: int) -> None:
+        self._reads.append((self._since(t_ns), size_bytes))
+
+    def token(self, t_ns: int, tokens: int | None) -> None:
+        self._stamps_s.append(self._since(t_ns))
+        self._counts.append(tokens)
+
+    def whole(self) -> Trace:
+        has_counts = any(tokens is not None for tokens in self._counts)
+        return Trace(
+            sent_ns=self._t0_ns,
+            stamps_s=tuple(self._stamps_s),
+            counts=tuple(self._counts) if has_counts else (),
+            reads=tuple(self._reads),
+        )
+
+    def _since(self, t_ns: int) -> float:
+        return round((t_ns - self._t0_ns) * _NS, 6)
 
 
 _REASONING = ("reasoning_content", "reasoning", "thinking")

@@ -27,13 +27,24 @@ class Counts:
         self._went_down = False
         self._steps: list[tuple[int, int]] = []
 
-    def feed(self, t_ns: int, event: dict[str, Any], *, brought_text: bool) -> None:
-        """Take in what an event counts; `brought_text` when it held text, reasoning or a call."""
-        usage = event.get("usage")
-        if isinstance(usage, dict):
-            self._account(t_ns, _usage(usage), brought_text=brought_text)
-        self._timings = _llama_cpp(_dict(event.get("timings"))) or _ollama(event) or self._timings
+    def feed(self, t_ns: int, event: dict[str, Any], *, brought_text: bool) -> int | None:
+        """Take in what an event counts; `brought_text` when it held text, reasoning or a call.
+
+        Returns:
+            How many tokens the server had written by this event; None where the event does not say.
+        """
+        usage = _usage(_dict(event.get("usage")))
+        timings = _llama_cpp(_dict(event.get("timings"))) or _ollama(event)
+        self._account(usage)
+        self._timings = timings or self._timings
         self._stats = _dict(event.get("stats")) or self._stats
+        tokens = usage.completion_tokens
+        if tokens is None and timings is not None:
+            # llama.cpp counts here when it is asked for `timings_per_token`.
+            tokens = timings.predicted_n
+        if brought_text and tokens is not None:
+            self._steps.append((t_ns, tokens))
+        return tokens
 
     def usage(self, finish: Finish, max_tokens: int | None, *, has_text: bool) -> Usage:
         """The counts of the whole reply, the best source first, with what is doubtful about them."""
@@ -63,14 +74,12 @@ class Counts:
             return None
         return max((tokens for t_ns, tokens in self._steps if t_ns <= first_token_ns), default=0) or None
 
-    def _account(self, t_ns: int, usage: Usage, *, brought_text: bool) -> None:
+    def _account(self, usage: Usage) -> None:
         if usage.source == "none":
             return
         now, before = usage.completion_tokens, self._usage.completion_tokens
         if now is not None:
             self._went_down = self._went_down or (before is not None and now < before)
-            if brought_text:
-                self._steps.append((t_ns, now))
         self._usage = usage
 
     def _best(self) -> Usage:
@@ -109,7 +118,15 @@ def _llama_cpp(timings: dict[str, Any]) -> ServerTimings | None:
     prompt_ms, predicted_ms = _duration(timings.get("prompt_ms")), _duration(timings.get("predicted_ms"))
     if prompt_n is None or predicted_n is None or prompt_ms is None or predicted_ms is None:
         return None
-    return ServerTimings(prompt_n, prompt_ms, predicted_n, predicted_ms, _count(timings.get("cache_n")) or 0)
+    return ServerTimings(
+        prompt_n,
+        prompt_ms,
+        predicted_n,
+        predicted_ms,
+        _count(timings.get("cache_n")) or 0,
+        draft_n=_count(timings.get("draft_n")),
+        draft_n_accepted=_count(timings.get("draft_n_accepted")),
+    )
 
 
 def _ollama(event: dict[str, Any]) -> ServerTimings | None:

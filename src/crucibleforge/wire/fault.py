@@ -7,8 +7,10 @@ trouble. Where no code tells them apart, the words that llama.cpp, Ollama, vLLM 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
@@ -81,9 +83,6 @@ _DROPPABLE = (
     "tools",
     "chat_template_kwargs",
 )
-_NAMED = re.compile(
-    rf"""(?:['"`]|\b(?:parameters?|arguments?|fields?|supplied):? )({"|".join(_DROPPABLE)})\b""", re.IGNORECASE
-)
 _SHOWN_CHARACTERS = 300
 _KEPT_CHARACTERS = 4000
 _READ_CHARACTERS = 20_000
@@ -114,11 +113,12 @@ def fault(
     return Trouble(_kind(status, names, words), said, status=status, retry_after_s=_seconds(retry_after, now))
 
 
-def refused_parameter(body: bytes) -> str | None:
+def refused_parameter(body: bytes, extra: Collection[str] = ()) -> str | None:
     """Which parameter that a request can do without is named by the answer to it; None when none of them is.
 
     Read from `error.param`, or from the message or body, where it must be quoted or follow a word such as
-    `parameter`. A message about the context window refuses no parameter, whatever it names.
+    `parameter`. A message about the context window refuses no parameter, whatever it names. `extra` are further
+    parameters that the request at hand can do without.
     """
     error = _error(body)
     words = _words(error, body)
@@ -126,10 +126,17 @@ def refused_parameter(body: bytes) -> str | None:
         return None
     param = error.get("param")
     named = param.split(".")[0] if isinstance(param, str) else ""
-    if named in _DROPPABLE:
+    if named in _DROPPABLE or named in extra:
         return named
-    found = _NAMED.search(words)
+    found = _naming(*_DROPPABLE, *sorted(extra)).search(words)
     return found[1].lower() if found else None
+
+
+@lru_cache
+def _naming(*names: str) -> re.Pattern[str]:
+    """Finds one of these names where a message speaks of a parameter."""
+    one = "|".join(map(re.escape, names))
+    return re.compile(rf"""(?:['"`]|\b(?:parameters?|arguments?|fields?|supplied):? )({one})\b""", re.IGNORECASE)
 
 
 def _kind(status: int | None, names: set[str], words: str) -> FailureKind:

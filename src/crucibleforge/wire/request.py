@@ -13,8 +13,8 @@ from crucibleforge.types import Target
 def body(target: Target, request: Request, dropped: frozenset[str] = frozenset()) -> bytes:
     """The JSON body of a streamed request.
 
-    `extra_body` of the target is laid under the fields that we set, object into object, so it can add but never
-    redirect a request.
+    `extra_body` of the target, and over it `extra` of the request, are laid under the fields that we set, object into
+    object, so they can add but never redirect a request. `extra` wins over the target's sampling.
 
     Args:
         target: Whom to ask, and how.
@@ -29,12 +29,12 @@ def body(target: Target, request: Request, dropped: frozenset[str] = frozenset()
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    core |= {key: value for key, value in msgspec.structs.asdict(target.sampling).items() if value is not None}
+    sampling = {key: value for key, value in msgspec.structs.asdict(target.sampling).items() if value is not None}
     if request.tools:
         core["tools"] = [_tool(tool) for tool in request.tools]
     if request.thinking is False:
         core["chat_template_kwargs"] = {"enable_thinking": False}
-    whole = _merged(target.extra_body, core)
+    whole = _merged(_merged(_merged(target.extra_body, sampling), request.extra), core)
     return msgspec.json.encode({key: value for key, value in whole.items() if key not in dropped})
 
 

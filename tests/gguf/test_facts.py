@@ -5,11 +5,12 @@ import struct
 from pathlib import Path
 
 import pytest
+from headers import gguf, tensor
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crucibleforge.errors import InputError
-from crucibleforge.gguf import Gguf, facts, printable
+from crucibleforge.gguf import Gguf, facts
 
 U32, I32, STRING, ARRAY, U64 = 4, 5, 8, 9, 10
 
@@ -106,10 +107,6 @@ def test_a_name_cannot_move_the_cursor(write):
     assert len(name) == 200
 
 
-def test_a_limit_of_printable_text_is_kept():
-    assert printable("ab\tcd", 4) == "ab?c"
-
-
 def test_each_wrong_file_is_named_for_what_it_is(write, tmp_path):
     assert refusal(tmp_path / "none.gguf") == "no such file: X"
     assert refusal(tmp_path) == "X is a folder, not a GGUF file"
@@ -157,3 +154,66 @@ def test_any_bytes_give_facts_or_a_refusal(tmp_path_factory, tail, entries):
     path.write_bytes(header(tail, count=entries))
     with contextlib.suppress(InputError):
         assert facts(path).size_bytes == path.stat().st_size
+
+
+def tiny(*entries):
+    """A file with one tensor of 256 bytes."""
+    return gguf(entries, [tensor("blk.0.a", (64,), 0)], data_bytes=256)
+
+
+@pytest.fixture
+def split(tmp_path):
+    def written(parts=3, without=()):
+        for number in range(1, parts + 1):
+            usual = [("general.architecture", "llama"), ("llama.context_length", 4096)] if number == 1 else []
+            if number not in without:
+                path = tmp_path / f"m-{number:05}-of-{parts:05}.gguf"
+                path.write_bytes(tiny(*usual, ("split.count", parts, 2)))
+        return tmp_path
+
+    return written
+
+
+@pytest.mark.parametrize("named", [1, 2, 3])
+def test_a_split_model_is_the_sum_of_its_parts_whichever_is_named(split, named):
+    folder = split()
+    found = facts(folder / f"m-{named:05}-of-00003.gguf")
+    assert (found.parts, found.architecture, found.context_length) == (3, "llama", 4096)
+    assert found.size_bytes == sum(path.stat().st_size for path in folder.iterdir())
+    assert found.weights.total_bytes == 3 * 256
+
+
+def test_a_missing_part_is_named(split):
+    folder = split(without=(2,))
+    message = refusal(folder / "m-00001-of-00003.gguf")
+    assert message == f"a part of the model is missing: {folder / 'm-00002-of-00003.gguf'}"
+    assert refusal(folder / "m-00002-of-00003.gguf") == "no such file: X"
+
+
+def test_a_part_under_another_name_is_told_from_a_whole_model(write):
+    assert refusal(write(tiny(("split.count", 3, 2)))) == "X is part of a model in 3 files and is not named so"
+    assert facts(write(tiny(("split.count", 1, 2)))).parts == 1
+
+
+def test_a_corrupt_part_is_named(split):
+    path = split() / "m-00003-of-00003.gguf"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(InputError, match=r"m-00003-of-00003\.gguf is a corrupt GGUF file: its tensors need"):
+        facts(path.with_name("m-00001-of-00003.gguf"))
+
+
+def test_a_number_that_no_model_has_is_not_believed(write):
+    assert facts(write(tiny(("general.architecture", "a"), ("a.context_length", 2**60, 10)))).context_length is None
+
+
+def test_cache_and_weights_are_found_in_one_file(write):
+    entries = [
+        ("general.architecture", "a"),
+        ("a.block_count", 2),
+        ("a.embedding_length", 64),
+        ("a.attention.head_count", 4),
+        ("a.attention.head_count_kv", [2, 1], 5),
+    ]
+    found = facts(write(tiny(*entries)))
+    assert found.cache.bytes_per_token == 2 * 3 * 32
+    assert found.weights.bytes_per_token == 256
