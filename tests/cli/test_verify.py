@@ -3,7 +3,9 @@ import os
 import signal
 from pathlib import Path
 
+import psutil
 import pytest
+from waiting import wait_for
 
 from crucibleforge.cli._verify import _file, _remember, changed, elsewhere
 from crucibleforge.suite.verify import lines, state
@@ -80,6 +82,16 @@ def test_ctrl_c_loses_nothing_that_was_found_sound(start):
     assert first.startswith(f"[1/2] {CHEAP}: ok, ")
     assert process.returncode == 130
     assert changed([CHEAP, OTHER], full=False) == [OTHER]
+
+
+@pytest.mark.slow
+def test_when_the_command_is_killed_its_processes_end(start):
+    process = start("cases", "verify", "--jobs", "2", "--families", f"{CHEAP},{OTHER}")
+    process.stderr.readline()
+    workers = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    assert workers
+    wait_for(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in workers), 30.0)
 
 
 def test_only_what_was_not_found_sound_as_it_is_now_is_checked():

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from waiting import wait_for
 
 from crucibleforge.errors import InputError
 from crucibleforge.gguf import facts
@@ -249,13 +250,6 @@ def test_two_at_once_are_harmless(tmp_path, good):
     racers = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(3)]
     assert [racer.wait(30) for racer in racers] == [0, 0, 0]
     assert names(tmp_path / "cache") == ["tiny.gguf", "tiny.gguf.checked"]
-
-
-def wait_for(condition, limit_s=10.0):
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.01)
 
 
 @contextmanager

@@ -6,13 +6,13 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import msgspec
 import platformdirs
 import psutil
 import pytest
+from waiting import wait_for
 
 from crucibleforge.chat import Message, Request
 from crucibleforge.errors import InputError, Trouble
@@ -73,14 +73,6 @@ def refusal(provider, wanted):
     assert children() == before
     assert "\n" not in caught.value.message
     return caught.value
-
-
-def wait_for(condition, limit_s=10.0):
-    end = time.monotonic() + limit_s
-    while not (found := condition()):
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.01)
-    return found
 
 
 @pytest.mark.slow

@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import msgspec
 import psutil
 import pytest
+from waiting import wait_for
 
 from crucibleforge.providers._llamacpp_child import Settings, Started
 
@@ -153,11 +153,3 @@ def test_a_killed_parent_ends_it_even_while_the_interpreter_lock_is_held(tmp_pat
         child = psutil.Process(pid)
         parent.kill()
         wait_for(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 2.0)
-
-
-def wait_for(condition, limit_s=10.0):
-    end = time.monotonic() + limit_s
-    while not (found := condition()):
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.01)
-    return found

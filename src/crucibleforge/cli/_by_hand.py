@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -82,8 +83,7 @@ def attempt(case: Case, text: str, run: Callable[[Program], Ran], seed: str) -> 
         ran.append(run(program))
         return ran[-1]
 
-    whole = with_hidden(case, seed)
-    finding, grader, isolation = mark(whole, (said(_as_reply(text)),), watched)
+    finding, grader, isolation = mark(case, (said(_as_reply(text)),), watched, partial(with_hidden, seed=seed))
     return Tried(
         case=case.id,
         outcome=finding.outcome,
@@ -92,7 +92,7 @@ def attempt(case: Case, text: str, run: Callable[[Program], Ran], seed: str) -> 
         elements=finding.elements,
         grader=grader,
         isolation=isolation,
-        seed=seed_of(whole, case, isolation, seed),
+        seed=seed_of(case, isolation, seed),
         cpu_s=ran[-1].cpu_s if ran else (),
         reference_cpu_s=ran[-1].reference_cpu_s if ran else (),
     )

@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 
 import click
 
@@ -139,7 +140,16 @@ _sandbox: list[Sandbox] = []
 
 
 def _begin(allow_unsandboxed: bool) -> None:
+    Thread(target=_end_with_parent, daemon=True).start()
     _sandbox.append(open_sandbox(load(locate(None)).sandbox, allow_unsandboxed=allow_unsandboxed))
+
+
+def _end_with_parent() -> None:
+    """A pool does not notice that the process it works for is gone, and would go on for minutes."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _check(name: str, full: bool) -> tuple[Examined, float]:

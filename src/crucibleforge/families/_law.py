@@ -27,8 +27,9 @@ class Extent:
     """How many draws a rung the laws look at; a family's `cost` divides all of them.
 
     `generated` are made and timed, `verified` solved twice, `different` compared, `guessed` put to every shortcut;
-    `fuzzed` replies are made up. On `timed` rungs, from the lowest, slow programs must run out of time; where that is
-    not all, hidden inputs are drawn for the first case of a rung only.
+    `fuzzed` replies are made up. On `timed` rungs, from the lowest, slow programs must run out of time. Where that is
+    not all, programs are looked at more briefly in other ways too: hidden inputs for a rung's first case only, from
+    two seeds on the lowest rung only, and each near miss on one case of a rung.
     """
 
     generated: int
@@ -37,6 +38,11 @@ class Extent:
     guessed: int
     fuzzed: int
     timed: int = len(RUNGS)
+
+    @property
+    def is_whole(self) -> bool:
+        """True when nothing about programs is left out."""
+        return self.timed == len(RUNGS)
 
 
 QUICK = Extent(generated=15, verified=6, different=60, guessed=20, fuzzed=20, timed=1)

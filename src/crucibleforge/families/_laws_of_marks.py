@@ -41,17 +41,25 @@ def of_case(look: Look, one: Drawn) -> Iterator[str]:
         finding = marked(one.case, replies, look.run)
         if finding.outcome != "pass":
             yield one.at(f"right reply {number} does not pass: {finding.outcome}, {finding.why}")
-    must_not = [(f"near miss {number}", replies) for number, replies in enumerate(near, start=1)]
+    must_not = [(f"near miss {number}", replies) for number, replies in _shared_out(look, one, near)]
+    look.tally["refused"] += len(must_not) if runs_programs(look) else 0
     must_not += [("a reply cut off half-way", _cut(replies)) for replies in right[:1]]
     for what, replies in must_not:
         if marked(one.case, replies, look.run).outcome == "pass":
             yield one.at(f"{what} passes: {short(replies[-1].text)}")
-    look.tally["refused"] += len(near) if runs_programs(look) else 0
     for mutant in _mutants(look, one.item):
         case = msgspec.structs.replace(one.case, expected=mutant)
         if marked(case, right[0], look.run).outcome == "pass":
             yield one.at(f"the right reply passes against another answer: {short(mutant)}")
     yield from _unknown_settings(look, one, right[0])
+
+
+def _shared_out(look: Look, one: Drawn, near: Dialogues) -> list[tuple[int, Replies]]:
+    """The near misses to try on a case: running them takes long, so in brief each is tried on one case of a rung."""
+    numbered = list(enumerate(near, start=1))
+    if look.extent.is_whole or not runs_programs(look):
+        return numbered
+    return numbered[one.slot - 1 :: look.family.slots[one.rung]]
 
 
 def guesses(look: Look, rung: Rung) -> Iterator[str]:

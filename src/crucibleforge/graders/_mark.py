@@ -18,8 +18,16 @@ _WORDS = 120
 """Characters of a server's message that are shown."""
 
 
-def mark(case: Case, replies: Replies, run: Callable[[Program], Ran]) -> tuple[Finding, str, str]:
+def mark(
+    case: Case, replies: Replies, run: Callable[[Program], Ran], whole: Callable[[Case], Case] = lambda case: case
+) -> tuple[Finding, str, str]:
     """Decide about one dialogue.
+
+    Args:
+        case: Says how to mark, and what is expected.
+        replies: Every reply of the dialogue.
+        run: Runs a program.
+        whole: Gives the case with all inputs for programs; called only where there is one to run, as they may be large.
 
     Returns:
         The finding, the grader as `name@version`, and the level of isolation under which code ran ("" if none did).
@@ -31,11 +39,25 @@ def mark(case: Case, replies: Replies, run: Callable[[Program], Ran]) -> tuple[F
     if strange := case.grading.settings.keys() - grader.settings:
         # A rule that is passed over in silence lets every reply pass.
         raise ValueError(f"{case.id}: the grader {grader.name} knows no setting {', '.join(sorted(strange))}")
-    finding, isolation = _find(grader, case, replies, run)
-    return _explained(finding, replies[-1]), f"{grader.name}@{grader.version}", isolation
+    finding, isolation = decide(grader, case, replies, run, whole)
+    return finding, f"{grader.name}@{grader.version}", isolation
 
 
-def _find(grader: Grader, case: Case, replies: Replies, run: Callable[[Program], Ran]) -> tuple[Finding, str]:
+def decide(
+    grader: Grader,
+    case: Case,
+    replies: Replies,
+    run: Callable[[Program], Ran],
+    whole: Callable[[Case], Case] = lambda case: case,
+) -> tuple[Finding, str]:
+    """As `mark`, by a grader at hand whatever the case names: the finding, and the level of isolation."""
+    finding, isolation = _find(grader, case, replies, run, whole)
+    return explained(finding, replies[-1]), isolation
+
+
+def _find(
+    grader: Grader, case: Case, replies: Replies, run: Callable[[Program], Ran], whole: Callable[[Case], Case]
+) -> tuple[Finding, str]:
     last = replies[-1]
     if malformed := next((reply for reply in replies if reply.finish == "malformed"), None):
         return _unparsed(malformed), ""
@@ -45,6 +67,9 @@ def _find(grader: Grader, case: Case, replies: Replies, run: Callable[[Program],
         case ByReading():
             return grader.find(case, replies), ""
         case ByRunning():
+            if isinstance(nothing := grader.program(case, replies), Finding):
+                return nothing, ""
+            case = whole(case)
             program = grader.program(case, replies)
             if isinstance(program, Finding):
                 return program, ""
@@ -68,7 +93,7 @@ def _nothing(last: Reply) -> Finding:
     return Finding("unanswered", 0.0, why)
 
 
-def _explained(finding: Finding, last: Reply) -> Finding:
+def explained(finding: Finding, last: Reply) -> Finding:
     """A cut reply that does not pass is `truncated`, and says where it was cut."""
     if last.finish != "length" or finding.outcome == "pass":
         return finding

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -17,8 +18,7 @@ def verdict(case: Case, attempt: Attempt, run: Callable[[Program], Ran], plan: R
 
     All targets and repeats of a plan get the same hidden inputs, which are drawn from its seed.
     """
-    whole = with_hidden(case, plan.seed, plan.form)
-    finding, grader, isolation = mark(whole, attempt.replies, run)
+    finding, grader, isolation = mark(case, attempt.replies, run, partial(with_hidden, seed=plan.seed, form=plan.form))
     return Verdict(
         job=attempt.job,
         case_hash=attempt.case_hash,
@@ -28,7 +28,7 @@ def verdict(case: Case, attempt: Attempt, run: Callable[[Program], Ran], plan: R
         elements=finding.elements,
         grader=grader,
         isolation=isolation,
-        seed=seed_of(whole, case, isolation, plan.seed),
+        seed=seed_of(case, isolation, plan.seed, plan.form),
     )
 
 

@@ -27,11 +27,6 @@ def new_seed() -> str:
     return secrets.token_hex(8)
 
 
-def seed_of(whole: Case, case: Case, isolation: str, seed: str) -> str:
-    """What a verdict says of its seed: "" where nothing ran, or nothing was drawn from it."""
-    return seed if isolation and whole is not case else ""
-
-
 def with_hidden(case: Case, seed: str, form: str = CANONICAL_NAME) -> Case:
     """The case of a form with the inputs of this seed after its own; the very same object where there are none.
 
@@ -40,6 +35,11 @@ def with_hidden(case: Case, seed: str, form: str = CANONICAL_NAME) -> Case:
     """
     more = _inputs(case.id, case.hash, seed, form) if seed else ()
     return msgspec.structs.replace(case, expected=[*case.expected, *more]) if more else case
+
+
+def seed_of(case: Case, isolation: str, seed: str, form: str = CANONICAL_NAME) -> str:
+    """What a verdict says of its seed: "" where nothing ran, or nothing was drawn from it."""
+    return seed if isolation and with_hidden(case, seed, form) is not case else ""
 
 
 @lru_cache(maxsize=_KEPT)
