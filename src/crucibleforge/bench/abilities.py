@@ -13,7 +13,7 @@ from crucibleforge.bench._question import Check, Judged, Question
 from crucibleforge.chat import Reply
 from crucibleforge.families._draw import Draw
 from crucibleforge.graders import Grader
-from crucibleforge.graders._mark import _explained, _find
+from crucibleforge.graders._mark import decide, explained
 from crucibleforge.graders._said import text_of
 from crucibleforge.programs import Program, Ran
 from crucibleforge.types import Case, Finding
@@ -96,7 +96,7 @@ def _judged(check: Check, case: Case, reply: Reply, run: Callable[[Program], Ran
     figure = fitness.ratio(case, text_of(reply) or reply.text) if check.key == "brevity" else None
     if reply.finish == "length":
         so_far = "" if figure is None else f"so far {fitness.told(figure)}"
-        finding, isolation = _explained(Finding("fail", 0.0, so_far), reply), ""
+        finding, isolation = explained(Finding("fail", 0.0, so_far), reply), ""
     else:
-        finding, isolation = _find(_GRADERS[check.key], case, (reply,), run)
+        finding, isolation = decide(_GRADERS[check.key], case, (reply,), run)
     return Judged(check.key, finding.outcome, finding.score, finding.why, finding.elements, isolation, figure)

@@ -1,0 +1,38 @@
+import json
+
+import pytest
+
+from crucibleforge.cli.bench_llm import command
+from crucibleforge.cli.main import status
+
+
+@pytest.fixture
+def bench(capfd):
+    def run(*words):
+        capfd.readouterr()
+        code = status(words, command, "bench-llm")
+        return (code, *capfd.readouterr())
+
+    return run
+
+
+def test_the_list_always_holds_the_model_that_needs_no_server(bench):
+    code, out, _ = bench("--list")
+    assert code == 0
+    assert out.splitlines()[-1].split()[0] == "builtin"
+
+
+@pytest.mark.slow
+def test_a_file_that_is_in_place_is_ok_with_its_size(bench, builtin_gguf):
+    code, out, _ = bench("--check", str(builtin_gguf), "--json")
+    seen = {one["what"]: one for one in json.loads(out)}
+    assert code == 0
+    assert seen["file"]["detail"] == "0.10 GB, Q4_1"
+    assert seen["sandbox"]["is_ok"]
+    assert seen["memory"]["is_ok"]
+
+
+def test_what_is_missing_is_named_and_the_exit_says_so(bench, refusing_url):
+    code, out, _ = bench("--check", "m", "--url", refusing_url, "--speed-only")
+    assert code == 1
+    assert [line.split()[3] for line in out.splitlines()[2:3]] == ["MISSING"]
