@@ -69,10 +69,16 @@ def test_trouble_of_the_sandbox_is_not_the_programs_fault(script, message):
     assert error.value.message == message
 
 
+@pytest.fixture
 def live():
-    """Our children that live; the remains of other tests' orphans are none."""
-    with_remains = psutil.Process().children(recursive=True)
-    return [child for child in with_remains if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
+    """Our children that live and were not there before; what other tests left behind is none of them."""
+    before = set(psutil.Process().children(recursive=True))
+
+    def now():
+        new = set(psutil.Process().children(recursive=True)) - before
+        return [child for child in new if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
+
+    return now
 
 
 def test_a_missing_command_is_named():
@@ -216,7 +222,7 @@ def test_the_host_waits_as_long_as_the_driver_may_take():
     assert _driven._SPARE_S > _driver.CONFINE_S
 
 
-def test_stop_ends_a_run_promptly(sandbox_to_stop):
+def test_stop_ends_a_run_promptly(sandbox_to_stop, live):
     timer = threading.Timer(0.1, sandbox_to_stop.stop)
     timer.start()
     begun = time.monotonic()
@@ -246,7 +252,7 @@ def test_a_signal_handler_may_stop_the_run(sandbox_to_stop):
 
 
 @pytest.mark.slow
-def test_a_hundred_runs_leave_no_process_and_no_descriptor_behind(sandbox):
+def test_a_hundred_runs_leave_no_process_and_no_descriptor_behind(sandbox, live):
     me = psutil.Process()
     sandbox.run(PROGRAM, Limits())
     before = me.num_fds()
@@ -257,7 +263,7 @@ def test_a_hundred_runs_leave_no_process_and_no_descriptor_behind(sandbox):
     assert not live()
 
 
-def test_a_driver_that_will_not_end_is_killed():
+def test_a_driver_that_will_not_end_is_killed(live):
     script = READY + "answer(1)\ntime.sleep(60)"
     begun = time.monotonic()
     assert faked(script).run(PROGRAM, Limits()).results == (Returned(1),)
@@ -306,10 +312,11 @@ STRAY = "if os.fork() == 0:\n    os.close(2)\n    time.sleep(60)\n"
     ("before", "broken"), [("answer(1)\n", ""), ("read()\n", "the program broke the protocol: it ended early")]
 )
 def test_a_stray_that_holds_the_pipes_is_not_waited_for(before, broken):
+    others = set(psutil.Process().children(recursive=True))
     begun = time.monotonic()
     assert faked(READY + before + STRAY + "os._exit(0)").run(PROGRAM, Limits()).broken == broken
     assert time.monotonic() - begun < 5
-    for stray in psutil.Process().children(recursive=True):  # ours to reap, as we are its parent now
+    for stray in set(psutil.Process().children(recursive=True)) - others:  # ours to reap: we are its parent now
         assert stray.wait(5) is not None
 
 
