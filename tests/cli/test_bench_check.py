@@ -1,9 +1,12 @@
 import json
+from pathlib import Path
 
 import pytest
 
 from crucibleforge.cli.bench_llm import command
 from crucibleforge.cli.main import status
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -30,6 +33,12 @@ def test_a_file_that_is_in_place_is_ok_with_its_size(bench, builtin_gguf):
     assert seen["file"]["detail"] == "0.10 GB, Q4_1"
     assert seen["sandbox"]["is_ok"]
     assert seen["memory"]["is_ok"]
+
+
+def test_the_schema_that_lies_in_the_docs_is_that_of_the_file(bench):
+    code, out, _ = bench("--schema")
+    assert code == 0
+    assert out == (ROOT / "docs" / "bench-llm.schema.json").read_text()
 
 
 def test_what_is_missing_is_named_and_the_exit_says_so(bench, refusing_url):

@@ -32,6 +32,8 @@ from crucibleforge.types import Served, Target
 
 QUICK_S = 57.0
 """When the checks of `quick` end at the latest, counted from when the model is resident."""
+QUICK_SPEED_S = 33.0
+"""What of it the speed may take where the checks are asked as well."""
 
 
 class Watch(Protocol):

@@ -159,11 +159,11 @@ class Measurement:
         """
         if self._options.mode != "quick" or planned.kind in _ASKED_FOR:
             return False
-        turn_s = QUICK_TURN_S.get(planned.turn, QUICK_S)
+        turn_s = self._options.share * QUICK_TURN_S.get(planned.turn, QUICK_S)
         return self._left_of_quick_s() < cost_s or (in_turn_s > 0 and in_turn_s + cost_s > turn_s)
 
     def _left_of_quick_s(self) -> float:
-        return QUICK_S + self._beyond_s - (self._clock() - self._began_s)
+        return self._options.quick_s + self._beyond_s - (self._clock() - self._began_s)
 
     async def _alone(self, planned: Planned, rep: int) -> list[Load]:
         """One request, or a conversation of two; no row of the table comes of it."""

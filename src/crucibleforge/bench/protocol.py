@@ -51,7 +51,7 @@ _CHARACTERS_PER_TOKEN = 4.0
 class Options(Struct, frozen=True, omit_defaults=True):
     """What the user asked for. `depths` in tokens and `concurrency` in streams; empty: what the mode brings.
 
-    `run_id` seeds every prompt: the same id sends the same requests.
+    `run_id` seeds every prompt: the same id sends the same requests. `quick_s` is when `quick` ends at the latest.
     """
 
     run_id: str
@@ -59,6 +59,12 @@ class Options(Struct, frozen=True, omit_defaults=True):
     depths: tuple[int, ...] = ()
     concurrency: tuple[int, ...] = ()
     slo: Slo | None = None
+    quick_s: float = QUICK_S
+
+    @property
+    def share(self) -> float:
+        """The part of its minute that `quick` may use; 1 for the other modes."""
+        return min(self.quick_s / QUICK_S, 1.0) if self.mode == "quick" else 1.0
 
 
 class Guess(Struct, frozen=True, omit_defaults=True):
@@ -174,13 +180,13 @@ def _history(cell: Planned, characters: int, draw: Draw) -> Iterator[Message]:
 
 
 def _decode_tokens(options: Options, guess: Guess) -> int:
-    """Four seconds' worth, within reason; the full mode always takes 256."""
+    """Four seconds' worth, or the part of it that there is time for, within reason; the full mode always takes 256."""
     if options.mode == "full":
         return 256
     if options.mode == "quick" and guess.decode_per_s < _SLOWEST:
         # Under 2 tokens a second even these would not be done in a minute; 16 are the least that give a rate.
         return max(min(48, int(_SLOW_S * guess.decode_per_s)), 16)
-    return int(min(max(4 * guess.decode_per_s, 48), 256))
+    return int(min(max(4 * options.share * guess.decode_per_s, 48), 256))
 
 
 def _lengths(options: Options, guess: Guess) -> list[Planned]:
@@ -189,7 +195,7 @@ def _lengths(options: Options, guess: Guess) -> list[Planned]:
     if options.mode == "quick":
         if guess.decode_per_s < _SLOWEST:
             return [Planned(AGAIN, "length", 1, 1, tokens, is_indicative=True)]
-        reps = 2 if 6 * tokens / guess.decode_per_s <= 24 else 1  # noqa: PLR2004 - seconds for all six
+        reps = 2 if 6 * tokens / guess.decode_per_s <= 24 * options.share else 1  # noqa: PLR2004 - seconds for all six
     return [Planned(name, "length", 1, reps, tokens, characters) for name, characters in LENGTHS]
 
 
@@ -199,7 +205,7 @@ def _prefills(options: Options, guess: Guess) -> list[Planned]:
     reps = {"quick": 2, "full": 6}.get(options.mode, 4)
     if options.mode == "quick":
         # Both lengths, twice, in 16 s.
-        longest = min(longest, round(16 * guess.prefill_per_s / reps * 8 / 9))
+        longest = min(longest, round(16 * options.share * guess.prefill_per_s / reps * 8 / 9))
     lengths = [min(_SHORT_PREFILL, longest // 8), longest]
     if options.mode == "full" and (more := _fitting(4 * _LONG_PREFILL, guess)) >= 4 * longest:
         lengths.append(more)
@@ -214,7 +220,7 @@ def _cached(options: Options, guess: Guess) -> list[Planned]:
     wanted = (2048, 8192) if options.mode == "full" else (2048,)
     longest = _fitting(max(wanted), guess)
     if options.mode == "quick":
-        longest = min(longest, round(4 * guess.prefill_per_s))
+        longest = min(longest, round(4 * options.share * guess.prefill_per_s))
     depths = sorted({min(depth, longest) for depth in wanted})
     return [Planned(f"cached {depth}", "cached", 10, 1, _CACHED_TOKENS, 200, depth) for depth in depths if depth > 0]
 

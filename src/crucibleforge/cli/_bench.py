@@ -15,10 +15,10 @@ import click
 from msgspec import Struct
 
 from crucibleforge.bench.detect import Probes, detect
-from crucibleforge.bench.examine import Examination, Job
+from crucibleforge.bench.examine import QUICK_SPEED_S, Examination, Job
 from crucibleforge.bench.place import FOLDER, written
 from crucibleforge.bench.plot import plotted
-from crucibleforge.bench.protocol import Mode, Options
+from crucibleforge.bench.protocol import QUICK_S, Mode, Options
 from crucibleforge.bench.record import Record
 from crucibleforge.bench.screen import compared, shown
 from crucibleforge.bench.screen import table as rows_of
@@ -135,7 +135,7 @@ def _one(want: Want, chosen: Chosen, every: Sequence[Found], run: Callable[[Prog
     seed = new_seed()
     job = Job(
         target=target,
-        options=Options(seed, want.mode, want.depths, want.concurrency, want.slo),
+        options=_options(want, seed),
         weighed=weighed(target.model_id or target.label, path, chosen.offered, want.hardware or hardware_of(chosen)),
         seed=seed,
         version=importlib.metadata.version("crucibleforge"),
@@ -162,6 +162,11 @@ def _one(want: Want, chosen: Chosen, every: Sequence[Found], run: Callable[[Prog
         stopped.exit_code = 128 + number
         raise stopped
     return record
+
+
+def _options(want: Want, seed: str) -> Options:
+    quick_s = QUICK_S if want.speed_only else QUICK_SPEED_S
+    return Options(seed, want.mode, want.depths, want.concurrency, want.slo, quick_s)
 
 
 async def _nothing(examination: Examination) -> dict[str, str]:

@@ -1,16 +1,19 @@
-"""`bench-llm --list` and `--check`: what there is to be measured, and whether everything is in place. Nothing is asked."""
+"""`bench-llm --list`, `--check` and `--schema`: what there is, and whether everything is in place. Nothing is asked."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import msgspec
 import psutil
 from msgspec import Struct
 
 from crucibleforge import plugins
+from crucibleforge.bench.record import Record
 from crucibleforge.bench.weighed import weighed
 from crucibleforge.cli._bench import Want, clean, configuration, hardware_of, servers
 from crucibleforge.cli._bench_targets import Chosen, choose
@@ -58,6 +61,11 @@ def listing(want: Want) -> int:
     return 0
 
 
+def schema() -> str:
+    """The JSON schema of a record."""
+    return json.dumps(msgspec.json.schema(Record), indent=1, sort_keys=True)
+
+
 def checked(want: Want) -> int:
     """Look at server, model, file, memory and sandbox; 1 when something is missing.
 
@@ -99,8 +107,9 @@ def _model(want: Want, chosen: Chosen) -> Iterator[Looked]:
         )
         yield Looked("model", is_there, f"{target.model_id} {state or ''}".strip())
     hardware = want.hardware or hardware_of(chosen)
-    known = weighed(target.model_id, None, offered, hardware)
-    yield Looked("size", known.size_bytes is not None or None, _size(known.size_bytes, known.quant))
+    if target.kind == "openai":
+        known = weighed(target.model_id, None, offered, hardware)
+        yield Looked("size", known.size_bytes is not None or None, _size(known.size_bytes, known.quant))
     yield Looked(
         "hardware", hardware is not None or None, hardware.name if hardware else "not known: `--hardware` says it"
     )

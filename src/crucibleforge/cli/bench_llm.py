@@ -26,6 +26,7 @@ _EXAMPLES = """\b
 @click.argument("models", nargs=-1, metavar="MODEL...")
 @click.option("--list", "list_only", is_flag=True, help="Show the servers and models of this machine.")
 @click.option("--check", "check_only", is_flag=True, help="Show whether everything is in place; ask nothing.")
+@click.option("--schema", is_flag=True, help="Print the JSON schema of the file that a measurement leaves.")
 @click.option("--quick", "mode", flag_value="quick", help="Less than a minute once the model is in memory.")
 @click.option("--full", "mode", flag_value="full", help="10 to 30 minutes: depths, streams, text kinds, a soak.")
 @click.option("--speed-only", is_flag=True, help="Measure speed; ask none of the eight checks.")
@@ -56,8 +57,11 @@ def command(**options: Any) -> int:
     """
     # `--help` needs none of it.
     from crucibleforge.cli._bench import measured, wanted  # noqa: PLC0415
-    from crucibleforge.cli._bench_check import checked, listing  # noqa: PLC0415
+    from crucibleforge.cli._bench_check import checked, listing, schema  # noqa: PLC0415
 
+    if options["schema"]:
+        click.echo(schema())
+        return 0
     want = wanted(options)
     if options["list_only"]:
         return listing(want)
