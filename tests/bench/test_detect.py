@@ -4,7 +4,7 @@ import subprocess
 import pytest
 
 from crucibleforge.bench._nvml import Card
-from crucibleforge.bench.detect import Probes, detect
+from crucibleforge.bench.detect import Probes, detect, processor
 
 GIB = 2**30
 
@@ -142,3 +142,12 @@ def test_nonsense_in_the_kernels_files_is_unknown(found):
 def test_this_machine_is_described_without_an_error():
     machine = detect(Probes(measure=lambda _: 10.0))
     assert machine.cpu or machine.gpus or machine.hardware
+
+
+def test_what_uses_no_gpu_is_held_against_the_cpu_alone(tmp_path):
+    found = processor(Probes(root=tmp_path, system="Linux", cpu="Some CPU", measure=lambda _: 40.0))
+    assert [(one.name, one.gb_per_s, one.is_measured) for one in found.devices] == [("Some CPU", 40.0, True)]
+
+
+def test_a_cpu_of_which_nothing_is_known_is_unknown(tmp_path):
+    assert processor(Probes(root=tmp_path, system="Linux", cpu="Some CPU", measure=lambda _: None)) is None

@@ -162,7 +162,8 @@ class Examination:
         is_quick = job.options.mode == "quick"
         if not is_quick:
             await asker.prepare()
-        for question in questions(job.seed):
+        asked_now = questions(job.seed)
+        for question in sorted(asked_now, key=lambda one: one.max_tokens) if is_quick else asked_now:
             keys = tuple(check.key for check in question.checks)
             left_s = QUICK_S - (monotonic() - begin_s) if is_quick else None
             if left_s is not None and left_s <= 1:

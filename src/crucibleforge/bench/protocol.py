@@ -195,7 +195,7 @@ def _lengths(options: Options, guess: Guess) -> list[Planned]:
     if options.mode == "quick":
         if guess.decode_per_s < _SLOWEST:
             return [Planned(AGAIN, "length", 1, 1, tokens, is_indicative=True)]
-        reps = 2 if 6 * tokens / guess.decode_per_s <= 24 * options.share else 1  # noqa: PLR2004 - seconds for all six
+        reps = 2 if 6 * tokens / guess.decode_per_s <= 24 * options.share else 1
     return [Planned(name, "length", 1, reps, tokens, characters) for name, characters in LENGTHS]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from crucibleforge.bench.detect import Probes, detect
+from crucibleforge.bench.detect import detect, processor
 from crucibleforge.bench.examine import QUICK_SPEED_S, Examination, Job
 from crucibleforge.bench.place import FOLDER, written
 from crucibleforge.bench.plot import plotted
@@ -211,7 +211,7 @@ def hardware_of(chosen: Chosen) -> Hardware | None:
     """This machine's, if the model runs here; the embedded llama.cpp of the package index uses a GPU on Macs only."""
     target = chosen.target
     if target.kind == "llamacpp" and sys.platform != "darwin":
-        return detect(Probes(nvidia=tuple, root=Path("/nonexistent"))).hardware
+        return processor()
     if target.kind == "llamacpp" or chosen.server is not None:
         return detect().hardware
     return None
