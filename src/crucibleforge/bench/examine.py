@@ -59,7 +59,7 @@ class Watch(Protocol):
 class Job(Struct, frozen=True, kw_only=True):
     """What is to be done with a model.
 
-    `run` marks programs; None: nothing is asked but speed. `server` is who serves the model, if it was found on this
+    `run` runs programs, `halt` ends the one that runs; without `run` nothing is asked but speed. `server` is who serves the model, if it was found on this
     machine, `others` are further servers that may hold the same GPU. With `consent` models are unloaded for the time.
     """
 
@@ -69,6 +69,7 @@ class Job(Struct, frozen=True, kw_only=True):
     seed: str
     version: str
     run: Callable[[Program], Ran] | None
+    halt: Callable[[], None] = lambda: None
     server: Found | None = None
     others: tuple[Found, ...] = ()
     consent: bool = False
@@ -179,7 +180,11 @@ class Examination:
                 why = asked.failure.message if asked.failure else "no reply"
                 answer = Answer(keys, question.messages, asked.replies, failure=why)
             else:
-                judged = await asyncio.to_thread(judge, question, asked.replies[-1], run)
+                try:
+                    judged = await asyncio.to_thread(judge, question, asked.replies[-1], run)
+                except asyncio.CancelledError:
+                    job.halt()
+                    raise
                 answer = Answer(keys, question.messages, asked.replies, judged)
             self._answers.append(answer)
             self._watch.asked(answer)

@@ -25,7 +25,7 @@ from crucibleforge.bench.screen import table as rows_of
 from crucibleforge.bench.weighed import weighed
 from crucibleforge.cli._bench_progress import watching
 from crucibleforge.cli._bench_targets import Chosen, choose
-from crucibleforge.cli._carry import _interruptible
+from crucibleforge.cli._carry import interruptible
 from crucibleforge.cli._sandboxed import executor, sandbox_here
 from crucibleforge.cli._screen import print_json, say
 from crucibleforge.cli._targets import is_builtin, placing
@@ -147,7 +147,7 @@ def _one(want: Want, chosen: Chosen, every: Sequence[Found], run: Callable[[Prog
     with watching(target.label) as watch:
         examination = Examination(job, watch)
         try:
-            number, _ = asyncio.run(_interruptible(_nothing(examination)))
+            number, _ = asyncio.run(interruptible(examination.carry_out()))
         except CrucibleError:
             _keep(want, examination.record())
             raise
@@ -167,11 +167,6 @@ def _one(want: Want, chosen: Chosen, every: Sequence[Found], run: Callable[[Prog
 def _options(want: Want, seed: str) -> Options:
     quick_s = QUICK_S if want.speed_only else QUICK_SPEED_S
     return Options(seed, want.mode, want.depths, want.concurrency, want.slo, quick_s)
-
-
-async def _nothing(examination: Examination) -> dict[str, str]:
-    await examination.carry_out()
-    return {}
 
 
 def _keep(want: Want, record: Record) -> Path | None:

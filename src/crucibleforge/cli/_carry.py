@@ -8,7 +8,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -26,6 +26,8 @@ from crucibleforge.store.log import opened
 from crucibleforge.suite.expand import CANONICAL_NAME
 from crucibleforge.suite.form import FRESH
 from crucibleforge.types import Row, Target
+
+Result = TypeVar("Result")
 
 
 class Done(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -78,7 +80,8 @@ def perform(
             budget=budget,
             owed=owed,
         )
-        number, unfinished = asyncio.run(_interruptible(carry_out(bench)))
+        number, ended = asyncio.run(interruptible(carry_out(bench)))
+    unfinished = ended or {}
     done = _done(run, unfinished)
     if number:
         place = f" in {run.folder}" if done.settled else ""
@@ -93,11 +96,11 @@ def perform(
     return done
 
 
-async def _interruptible(work: Coroutine[Any, Any, dict[str, str]]) -> tuple[int, dict[str, str]]:
+async def interruptible(work: Coroutine[Any, Any, Result]) -> tuple[int, Result | None]:
     """Await `work`, ending it cleanly at a signal.
 
     Returns:
-        The number of the signal, 0 for none, and what `work` gave.
+        The number of the signal, 0 for none, and what `work` gave; None where it was ended.
     """
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work)
@@ -120,7 +123,7 @@ async def _interruptible(work: Coroutine[Any, Any, dict[str, str]]) -> tuple[int
     except asyncio.CancelledError:
         if not caught:
             raise
-        return caught, {}
+        return caught, None
 
 
 def _done(run: folder.Run, unfinished: dict[str, str]) -> Done:
