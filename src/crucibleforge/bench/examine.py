@@ -59,8 +59,9 @@ class Watch(Protocol):
 class Job(Struct, frozen=True, kw_only=True):
     """What is to be done with a model.
 
-    `run` runs programs, `halt` ends the one that runs; without `run` nothing is asked but speed. `server` is who serves the model, if it was found on this
-    machine, `others` are further servers that may hold the same GPU. With `consent` models are unloaded for the time.
+    `run` runs programs, `halt` ends the one that runs; without `run` nothing is asked but speed. `server` is who serves
+    the model, if it was found on this machine, `others` are further servers that may hold the same GPU. With `consent`
+    models are unloaded for the time.
     """
 
     target: Target

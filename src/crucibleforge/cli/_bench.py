@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -31,9 +31,9 @@ from crucibleforge.cli._screen import print_json, say
 from crucibleforge.cli._targets import is_builtin, placing
 from crucibleforge.config import Config, load, locate
 from crucibleforge.errors import CrucibleError, InputError, Stopped
-from crucibleforge.programs import Program, Ran
 from crucibleforge.providers import _builtin
 from crucibleforge.providers._local import Found, at, look
+from crucibleforge.sandbox import Sandbox
 from crucibleforge.speed import goodput
 from crucibleforge.speed.goodput import Slo
 from crucibleforge.speed.hardware import Hardware, Split, parse_hardware
@@ -106,14 +106,12 @@ def measured(want: Want) -> int:
     records: list[Record] = []
     failures: list[str] = []
     with ExitStack() as stack:
-        run = (
-            None
-            if want.speed_only
-            else executor(stack.enter_context(sandbox_here(want.allow_unsandboxed, want.config_path)))
-        )
+        sandbox = None
+        if not want.speed_only:
+            sandbox = stack.enter_context(sandbox_here(want.allow_unsandboxed, want.config_path))
         for one in chosen:
             try:
-                records.append(_one(want, one, every, run))
+                records.append(_one(want, one, every, sandbox))
             except Stopped:
                 raise
             except CrucibleError as error:
@@ -128,7 +126,7 @@ def measured(want: Want) -> int:
     return 1 if failures else 0
 
 
-def _one(want: Want, chosen: Chosen, every: Sequence[Found], run: Callable[[Program], Ran] | None) -> Record:
+def _one(want: Want, chosen: Chosen, every: Sequence[Found], sandbox: Sandbox | None) -> Record:
     target = placing(_builtin.path(say=say) if is_builtin(chosen.target) else None)(chosen.target)
     path = Path(target.path) if target.path else None
     others = tuple(one for one in every if one is not chosen.server) if path is None and chosen.server else ()
@@ -139,7 +137,8 @@ def _one(want: Want, chosen: Chosen, every: Sequence[Found], run: Callable[[Prog
         weighed=weighed(target.model_id or target.label, path, chosen.offered, want.hardware or hardware_of(chosen)),
         seed=seed,
         version=importlib.metadata.version("crucibleforge"),
-        run=run,
+        run=executor(sandbox) if sandbox else None,
+        halt=sandbox.stop if sandbox else lambda: None,
         server=chosen.server,
         others=others,
         consent=_consents(want, chosen, others),
