@@ -1,5 +1,6 @@
 import asyncio
 import json
+import threading
 
 import endpoint
 import pytest
@@ -35,9 +36,9 @@ class Watch:
         self.said.append(text)
 
 
-def job(url, *, mode="quick", run=in_process):
+def job(url, *, mode="quick", run=in_process, halt=lambda: None):
     target = Target(label="fake", provider="url", kind="openai", model_id="fake", base_url=url)
-    return Job(target=target, options=Options(SEED, mode), weighed=Weighed(), seed=SEED, version="0", run=run)
+    return Job(target=target, options=Options(SEED, mode), weighed=Weighed(), seed=SEED, version="0", run=run, halt=halt)
 
 
 def examined(answer, **options):
@@ -93,7 +94,9 @@ def test_an_error_of_the_server_is_no_failure_of_the_model():
     record = examined(answer)[0]
     assert (record.summary.fitness_passed, record.summary.fitness_asked) == (0, 0)
     assert record.summary.ability_passed == 5
-    assert "no such luck" in record.answers[-1].failure
+    (lost,) = [answer for answer in record.answers if answer.failure]
+    assert "no such luck" in lost.failure
+    assert lost.judged == ()
 
 
 @pytest.mark.slow
@@ -119,6 +122,30 @@ def test_who_is_interrupted_keeps_what_was_measured():
         record = asyncio.run(interrupted(server.url))
     assert not record.is_whole
     assert record.speed.cells[0].name == "warm-up"
+
+
+@pytest.mark.slow
+def test_who_is_interrupted_while_a_program_runs_does_not_wait_for_it():
+    is_running, is_ended = threading.Event(), threading.Event()
+
+    def run(program):
+        is_running.set()
+        assert is_ended.wait(30)
+        return in_process(program)
+
+    async def interrupted(url):
+        examination = Examination(job(url, run=run, halt=is_ended.set), Watch())
+        task = asyncio.ensure_future(examination.carry_out())
+        await asyncio.to_thread(is_running.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return examination.record()
+
+    with endpoint.serving(strong.answers(SEED)) as server:
+        record = asyncio.run(interrupted(server.url))
+    assert is_ended.is_set()
+    assert "median" not in [key for answer in record.answers for key in answer.checks]
 
 
 def test_a_server_without_any_reply_is_trouble_and_leaves_an_empty_record():
