@@ -4,7 +4,7 @@ from crucibleforge import plugins
 from crucibleforge.families._contract import Examined
 from crucibleforge.programs import Ran
 from crucibleforge.suite.lock import stored
-from crucibleforge.suite.verify import checked, lines, orphans, state, summary
+from crucibleforge.suite.verify import checked, grouped, lines, orphans, state, summary
 
 CHEAP, OTHER = "math/mod-ladder", "math/absorbing-die"
 
@@ -61,3 +61,8 @@ def test_the_summary_is_one_line_of_what_was_done():
 def test_a_case_with_several_problems_counts_once():
     found = [Examined("a/b", 7, ("a/b/L1.1: one", "a/b/L1.1: two", "a/b/L2.1: one"))]
     assert summary(found).startswith("7 cases checked, 2 with problems (")
+
+
+def test_one_fault_at_many_places_is_one_line():
+    problems = ["a/b/L1.1: not in the lock", "a/b: slow", "a/b/L2.1: not in the lock", "a/b/L3.1: not in the lock"]
+    assert grouped(problems) == ["a/b/L1.1: not in the lock (and at 2 more places)", "a/b: slow"]

@@ -27,7 +27,7 @@ from crucibleforge.sandbox import Sandbox, open_sandbox
 from crucibleforge.sandbox._fair import execute
 from crucibleforge.store.folder import write_atomically
 from crucibleforge.suite.shelf import cache
-from crucibleforge.suite.verify import checked, orphans, state, summary
+from crucibleforge.suite.verify import checked, grouped, orphans, state, summary
 
 _LINES = "import sys; from crucibleforge.suite.verify import lines; sys.stdout.write(lines(sys.argv[1]))"
 _ELSEWHERE_S = 600.0
@@ -64,7 +64,7 @@ def COMMAND(  # noqa: N802 - the constant that `cases` adds
     if as_json:
         print_json({"families": found, "summary": summary(found), "unchanged": len(meant) - len(names)})
     else:
-        for problem in (problem for one in found for problem in one.problems):
+        for problem in grouped(problem for one in found for problem in one.problems):
             click.echo(problem)
         click.echo(summary(found))
     if len(names) < len(meant):
@@ -154,7 +154,14 @@ def _end_with_parent() -> None:
 
 def _check(name: str, full: bool) -> tuple[Examined, float]:
     begin = time.monotonic()
-    found = checked(name, lambda program: execute(_sandbox[0], program), full=full, elsewhere=elsewhere)
+    found = checked(
+        name,
+        lambda program: execute(_sandbox[0], program),
+        full=full,
+        elsewhere=elsewhere,
+        # A full look takes minutes a family.
+        progress=(lambda what: say(f"{name}: {what}")) if full else (lambda _: None),
+    )
     return found, time.monotonic() - begin
 
 

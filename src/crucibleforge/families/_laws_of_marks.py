@@ -65,18 +65,22 @@ def _shared_out(look: Look, one: Drawn, near: Dialogues) -> list[tuple[int, Repl
 def guesses(look: Look, rung: Rung) -> Iterator[str]:
     """No shortcut does much better than guessing."""
     passed: dict[int, int] = {}
+    lastly: dict[int, str] = {}
     family = look.family
     draws = look.count(look.extent.guessed)
     for slot in range(1, draws + 1):
         item = called("solve or ask", made, family, called("generate", instance, family, rung, slot))
         case = called("build", build, family, rung, slot, item)
         for number, replies in enumerate((*_thoughtless(case), *called("shortcuts", family.shortcuts, item)), start=1):
-            passed[number] = passed.get(number, 0) + (marked(case, replies, look.run).outcome == "pass")
+            if marked(case, replies, look.run).outcome == "pass":
+                passed[number] = passed.get(number, 0) + 1
+                lastly[number] = short(replies[-1].text)
     allowed = family.chance + SPARE
     grace = 0 if draws >= _CERTAIN else 3 * sqrt(allowed * (1 - allowed) / draws)
     for number, count in passed.items():
         if count / draws > allowed + grace:
-            yield f"{family.name}/{rung}: shortcut {number} passes {count} of {draws} draws"
+            place, words = f"{family.name}/{rung}", lastly[number]
+            yield f"{place}: shortcut {number} passes {count} of {draws} draws, lastly with: {words}"
 
 
 def total(look: Look, one: Drawn) -> Iterator[str]:

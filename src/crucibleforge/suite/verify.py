@@ -20,7 +20,14 @@ _DECISIVE = ("families", "graders", "extract", "sandbox")
 """Folders whose code decides whether a family is sound."""
 
 
-def checked(name: str, run: Run, *, full: bool = False, elsewhere: Callable[[str], str] = lambda _: "") -> Examined:
+def checked(
+    name: str,
+    run: Run,
+    *,
+    full: bool = False,
+    elsewhere: Callable[[str], str] = lambda _: "",
+    progress: Callable[[str], None] = lambda _: None,
+) -> Examined:
     """Check one family against its laws and the lock.
 
     Args:
@@ -28,9 +35,10 @@ def checked(name: str, run: Run, *, full: bool = False, elsewhere: Callable[[str
         run: Runs a program.
         full: Look at as many draws as a new family must pass before it joins.
         elsewhere: The lock lines of the family as a process with another hash seed draws them; "" where none was asked.
+        progress: Told what is looked at now.
     """
     family = plugins.find("families", name)
-    found = examine(family, run, FULL if full else QUICK)
+    found = examine(family, run, FULL if full else QUICK, progress)
     if not found.cases:
         return found
     fresh = rendered(tuple(_build.cases(family)))
@@ -41,6 +49,18 @@ def checked(name: str, run: Run, *, full: bool = False, elsewhere: Callable[[str
         for line in (differences(other, fresh) if other else [])
     ]
     return msgspec.structs.replace(found, problems=(*found.problems, *wandering, *differences(own, fresh)))
+
+
+def grouped(problems: Iterable[str]) -> list[str]:
+    """A line for each fault, with the first of its places and how many more there are."""
+    places: dict[str, list[str]] = {}
+    for problem in problems:
+        place, _, fault = problem.partition(": ")
+        places.setdefault(fault, []).append(place)
+    return [
+        f"{found[0]}: {fault}" + (f" (and at {len(found) - 1} more places)" if len(found) > 1 else "")
+        for fault, found in places.items()
+    ]
 
 
 def lines(name: str) -> str:
