@@ -101,7 +101,11 @@ class Examination:
         job = self._job
         async with AsyncExitStack() as stack:
             await self._make_room(stack)
+            begin_s = monotonic()
             session = await stack.enter_async_context(plugins.find("providers", job.target.kind).open(job.target))
+            if job.target.kind == "llamacpp":
+                # Its process was started by us, for this model: from there to its first sign of health.
+                self._load_s = monotonic() - begin_s
             self._subject = _subject(job, session.served)
             self._watch.opened(session.served)
             begin_s = monotonic()

@@ -101,7 +101,8 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One model, one time. `is_whole` False: it was ended early, and what had been found out is here.
 
     `hardware` is what the figures were held against, as text; `hardware_from` is `stated` or `detected`. `load_s` is
-    the engine's own account of loading the model, None where it gave none.
+    the engine's own account of loading the model, for the embedded one from its start to its first sign of health; None
+    where there is neither.
     """
 
     summary: Summary

@@ -88,7 +88,7 @@ def _where(record: Record) -> Iterator[str]:
     if resident.left:
         yield f"in memory beside it: {', '.join(resident.left)} (`--yes` unloads them for the time)"
     if record.load_s is not None:
-        yield f"load time by the engine: {record.load_s:.1f} s"
+        yield f"load time: {record.load_s:.1f} s"
 
 
 def _speed(speed: Measured) -> Iterator[str]:
