@@ -3,8 +3,8 @@
 LM Studio: REST API v1 (LM Studio 0.4.0; github.com/lmstudio-ai/docs, 1_developer/2_rest/ list.md, load.md, unload.md;
 `parallel` in a loaded instance's settings is shown by live servers, and refused as an unknown key by `load`:
 lmstudio-bug-tracker#2024). Ollama: docs/api.md ("Load a model", "Unload a model", "List Running Models"); that an
-empty `input` of `/api/embed` loads an embedding model was seen in a port of its code only. llama.cpp's router: tools/server/README.md
-("Using multiple models"). A llama-server with one model, and vLLM, have no such interface.
+empty `input` of `/api/embed` loads an embedding model was seen in a port of its code only. llama.cpp's router:
+tools/server/README.md ("Using multiple models"). A llama-server with one model, and vLLM, have no such interface.
 """
 
 from __future__ import annotations
