@@ -96,7 +96,7 @@ def _speed(speed: Measured) -> Iterator[str]:
     header = ("Speed", "tok/s", "95% interval", "mean", "TTFT s", "TTFT mean", "TTFT content", "n", "")
     yield from table(header, [_length(cell) for cell in lengths])
     if speed.decode:
-        yield f"{'all':<10}  {_figures(speed.decode)}; one request at a time, replies of one model at temperature 0"
+        yield f"{'all':<10}  {_figures(speed.decode)}; one request at a time, temperature 0"
     if any(cell.ttft and cell.ttft.median > SLUGGISH_S for cell in lengths):
         yield f"sluggish: the first token takes longer than {SLUGGISH_S:g} s"
     yield from _prefill(speed)
@@ -138,7 +138,8 @@ def _prefill(speed: Measured) -> Iterator[str]:
         yield f"prefill: {segments or 'no slope'} ({naive})" + (f"; {found.doubt}" if found.doubt else "")
         return
     shortest, longest = found.lengths[0].tokens, found.lengths[-1].tokens
-    overhead = "" if found.overhead_s is None else f", {found.overhead_s * 1e3:.0f} ms before it begins"
+    # A line through two points may cut below nought, which only says that it is short.
+    overhead = f", {found.overhead_s * 1e3:.0f} ms before it begins" if (found.overhead_s or 0.0) > 0 else ""
     doubt = f"; {found.doubt}" if found.doubt else ""
     by = f"by slope from {shortest:,.0f} to {longest:,.0f} tokens"
     yield f"prefill: {found.per_s:,.0f} tok/s {by}{overhead} ({naive}){doubt}"
@@ -242,6 +243,8 @@ def _figures(figures: Summary) -> str:
 
 
 def _interval(figures: Summary) -> str:
+    if figures.n == 1:
+        return "a single value"
     if figures.low is None or figures.high is None:
         return f"{figures.least:.1f} .. {figures.most:.1f} seen"
     return f"{figures.low:.1f} to {figures.high:.1f}"
