@@ -46,14 +46,15 @@ def plant(tmp_path, start):
 def test_a_draw_by_hash_is_found_by_name(plant):
     code, said = plant(BY_HASH)
     assert code == 1
-    assert "math/planted/L1.1: another process draws another case (an unseeded draw, the order of a set, hash())" in said
+    wandering = "math/planted/L1.1: another process draws another case (an unseeded draw, the order of a set, hash())"
+    assert any(line.startswith(wandering) for line in said)
 
 
 @pytest.mark.slow
 def test_an_unseeded_draw_is_found_by_name(plant):
     code, said = plant(UNSEEDED)
     assert code == 1
-    assert "math/planted/L1.1: the same key gave two different instances" in said
+    assert any(line.startswith("math/planted/L1.1: the same key gave two different instances") for line in said)
 
 
 @pytest.mark.slow

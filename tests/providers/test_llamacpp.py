@@ -55,9 +55,16 @@ def program(code):
 
 
 def children():
-    """Those that live: a sandbox makes this process the parent of other tests' orphans, whose remains stay with it."""
+    """Those that live: a sandbox makes this process the parent of other tests' orphans, whose remains stay with it.
+
+    A pool of processes, which other tests use, leaves the tracker of multiprocessing behind.
+    """
     live = psutil.Process().children(recursive=True)
-    return {child.pid for child in live if child.is_running() and child.status() != psutil.STATUS_ZOMBIE}
+    return {
+        child.pid
+        for child in live
+        if child.is_running() and child.status() != psutil.STATUS_ZOMBIE and "resource_tracker" not in str(child.cmdline())
+    }
 
 
 def refusal(provider, wanted):

@@ -139,7 +139,8 @@ def _prefill(speed: Measured) -> Iterator[str]:
         return
     shortest, longest = found.lengths[0].tokens, found.lengths[-1].tokens
     # A line through two points may cut below nought, which only says that it is short.
-    overhead = f", {found.overhead_s * 1e3:.0f} ms before it begins" if (found.overhead_s or 0.0) > 0 else ""
+    overhead_s = found.overhead_s or 0.0
+    overhead = f", {overhead_s * 1e3:.0f} ms before it begins" if overhead_s > 0 else ""
     doubt = f"; {found.doubt}" if found.doubt else ""
     by = f"by slope from {shortest:,.0f} to {longest:,.0f} tokens"
     yield f"prefill: {found.per_s:,.0f} tok/s {by}{overhead} ({naive}){doubt}"
