@@ -37,8 +37,8 @@ def test_a_failure_is_counted_with_its_reason():
 
 
 def test_23_a_prompt_counted_far_shorter_than_sent_was_cut():
-    assert one("depth", "depth", [taken(prompt=600)], sent=[4000]).is_cut
-    assert not one("depth", "depth", [taken(prompt=900)], sent=[4000]).is_cut
+    assert one("depth", "depth", [taken(prompt=500)], sent=[4000]).is_cut
+    assert not one("depth", "depth", [taken(prompt=690)], sent=[4000]).is_cut
 
 
 def test_a_trend_is_seen_across_cells_of_different_speed():
