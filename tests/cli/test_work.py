@@ -401,7 +401,8 @@ def test_a_signal_before_the_first_reply_keeps_nothing_and_says_so(start, config
 @pytest.mark.slow
 def test_a_signal_ends_a_program_that_would_never_end(start, configure, crucible):
     second = threading.Event()
-    forever = "```python\ndef ENTRY(*_):\n    while True:\n        pass\n```"
+    # It sleeps, as a busy one would soon be out of CPU time.
+    forever = "```python\nimport time\n\n\ndef ENTRY(*_):\n    time.sleep(10**6)\n```"
 
     def looping(request):
         if len(server.requests) > 1:
