@@ -57,7 +57,7 @@ class Answer(Struct, frozen=True, omit_defaults=True):
     failure: str = ""
 
 
-class Json(Struct, frozen=True, omit_defaults=True):
+class Json(Struct, frozen=True):
     """For who asks which model should do bulk work in JSON: how many of the two checks about JSON were right.
 
     `best_tok_per_s` is the throughput of all streams together at `best_streams`, the best of those tried.
@@ -70,7 +70,7 @@ class Json(Struct, frozen=True, omit_defaults=True):
     best_streams: int | None = None
 
 
-class Summary(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Summary(Struct, frozen=True, kw_only=True):
     """The figures that decide, and the same in words.
 
     `tok_per_s` is the median of one stream over `n` requests with its 95% interval, None for fewer than six. Seconds to
