@@ -45,7 +45,10 @@ def generate(params: Params, draw: Draw) -> Task:
     rule = Rule(params, desk, buy, sell, draw.pick(("resting", "incoming", "both")))
     each = sorted({*_kinds(rule)})
     kinds = [*each, *[buy, sell] * 2]
-    example = draw.until(lambda: _telling(rule, _day(rule, draw, draw.shuffled(kinds), draw.between(60, 90))))
+    # About one day in a hundred tells: a thousand tries would fail for one instance in some thousands.
+    example = draw.until(
+        lambda: _telling(rule, _day(rule, draw, draw.shuffled(kinds), draw.between(60, 90))), tries=20_000
+    )
     days = [_random_day(rule, draw, size) for size in (25, 40, 40, 60)]
     return Task(rule, example, (*_edges(rule, draw), *days))
 
