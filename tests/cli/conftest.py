@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from crucibleforge.cli.bench_llm import command
 from crucibleforge.cli.main import status
 
 PROGRAM = "import sys; from crucibleforge.cli.main import main; main()"
@@ -33,6 +34,18 @@ def crucible(capfd: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
         code = status(words)
         out, err = (text.replace("connect call failed", "connection refused") for text in capfd.readouterr())
         return Ended(code, out, err)
+
+    return run
+
+
+@pytest.fixture
+def bench(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run `bench-llm` in this process: its exit code, stdout and stderr."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = status(words, command, "bench-llm")
+        return (code, *capfd.readouterr())
 
     return run
 

@@ -3,20 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from crucibleforge.cli.bench_llm import command
-from crucibleforge.cli.main import status
-
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def bench(capfd):
-    def run(*words):
-        capfd.readouterr()
-        code = status(words, command, "bench-llm")
-        return (code, *capfd.readouterr())
-
-    return run
 
 
 def test_the_list_always_holds_the_model_that_needs_no_server(bench):

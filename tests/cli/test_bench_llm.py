@@ -9,23 +9,8 @@ import endpoint
 import pytest
 import strong
 
-from crucibleforge.cli.bench_llm import command
-from crucibleforge.cli.main import status
-
 PROGRAM = "from crucibleforge.cli.bench_llm import main; main()"
 FAST = ("--quick", "--speed-only", "--output", "out")
-
-
-@pytest.fixture
-def bench(capfd):
-    """Run `bench-llm` in this process."""
-
-    def run(*words):
-        capfd.readouterr()
-        code = status(words, command, "bench-llm")
-        return (code, *capfd.readouterr())
-
-    return run
 
 
 @pytest.fixture

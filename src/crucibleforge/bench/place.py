@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from pathlib import Path
 
 import msgspec
 
 from crucibleforge.bench.record import Record
 from crucibleforge.errors import about
+from crucibleforge.store.folder import write_atomically
 
 FOLDER = Path("~/benchmarks")
 _SLUG_CHARACTERS = 80
@@ -39,20 +38,17 @@ def written(record: Record, place: Path, day: str) -> Path:
     data = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
     with about(wanted):
         wanted.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".bench-", dir=wanted.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).chmod(0o644)
-            return _moved(Path(temporary), wanted)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
+        path = _reserved(wanted)
+    try:
+        write_atomically(path, data)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
 
 
-def _moved(temporary: Path, wanted: Path) -> Path:
-    """Give the file the first name that is free, which is taken first: two that end at once do not share one."""
+def _reserved(wanted: Path) -> Path:
+    """The first name that is free, taken at once: two that end at the same time do not share one."""
     number, path = 1, wanted
     while True:
         try:
@@ -61,4 +57,4 @@ def _moved(temporary: Path, wanted: Path) -> Path:
             number += 1
             path = wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
         else:
-            return temporary.replace(path)
+            return path

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from crucibleforge.cli._bench_progress import watching
 from crucibleforge.cli._bench_targets import Chosen, choose
 from crucibleforge.cli._carry import interruptible
 from crucibleforge.cli._sandboxed import executor, sandbox_here
-from crucibleforge.cli._screen import print_json, say
+from crucibleforge.cli._screen import print_json, printable, say
 from crucibleforge.cli._targets import is_builtin, placing
 from crucibleforge.config import Config, load, locate
 from crucibleforge.errors import CrucibleError, InputError, Stopped
@@ -205,10 +206,16 @@ def hardware_of(chosen: Chosen) -> Hardware | None:
     """This machine's, if the model runs here; the embedded llama.cpp of the package index uses a GPU on Macs only."""
     target = chosen.target
     if target.kind == "llamacpp" and sys.platform != "darwin":
-        return processor()
+        return _here(with_gpus=False)
     if target.kind == "llamacpp" or chosen.server is not None:
-        return detect().hardware
+        return _here(with_gpus=True)
     return None
+
+
+@cache
+def _here(*, with_gpus: bool) -> Hardware | None:
+    """What this machine has, read and measured once for all models."""
+    return detect().hardware if with_gpus else processor()
 
 
 def _consents(want: Want, chosen: Chosen, others: Sequence[Found]) -> bool:
@@ -247,4 +254,4 @@ def _numbers(option: str, words: Sequence[str], most: int) -> tuple[int, ...]:
 
 def clean(text: str) -> str:
     """Lines without anything that a terminal would obey: models have a hand in some of them."""
-    return "\n".join("".join(char if char.isprintable() else " " for char in line) for line in text.splitlines())
+    return "\n".join(printable(line) for line in text.splitlines())

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from crucibleforge.bench.measure import Progress as Moved
 from crucibleforge.bench.record import Answer
-from crucibleforge.cli._screen import duration, say
+from crucibleforge.cli._screen import duration, printable, say
 from crucibleforge.report.markdown import plain
 from crucibleforge.types import Served
 
@@ -82,8 +82,7 @@ class Bar:
         self._print(text)
 
     def _print(self, text: str) -> None:
-        clean = "".join(char if char.isprintable() else " " for char in text)
-        self._progress.console.print(clean, markup=False, emoji=False, soft_wrap=True)
+        self._progress.console.print(printable(text), markup=False, emoji=False, soft_wrap=True)
 
 
 @contextmanager

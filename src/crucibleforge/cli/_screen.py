@@ -13,7 +13,12 @@ import msgspec
 def say(text: str) -> None:
     """A line to stderr: progress, notices, anything that is not the data asked for."""
     # Servers and models have a hand in many of these lines; none of them may steer the terminal.
-    click.echo("".join(char if char.isprintable() else " " for char in text), err=True)
+    click.echo(printable(text), err=True)
+
+
+def printable(text: str) -> str:
+    """One line with a space for each character that could steer a terminal."""
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def print_json(value: Any) -> None:

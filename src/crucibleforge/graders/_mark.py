@@ -67,10 +67,9 @@ def _find(
         case ByReading():
             return grader.find(case, replies), ""
         case ByRunning():
-            if isinstance(nothing := grader.program(case, replies), Finding):
-                return nothing, ""
-            case = whole(case)
             program = grader.program(case, replies)
+            if not isinstance(program, Finding) and (full := whole(case)) is not case:
+                case, program = full, grader.program(full, replies)
             if isinstance(program, Finding):
                 return program, ""
             ran = run(program)
